@@ -218,3 +218,22 @@ def test_a_proof_that_is_full_goes_on_where_it_was(
     np.testing.assert_array_equal(cramped.inside, whole.inside)
     assert cramped.signs == whole.signs
     assert cramped.doubts.keys() == whole.doubts.keys()
+
+
+@pytest.mark.parametrize("factor", [1.0, -1.0, 0.5])
+def test_twins_follow_from_each_other(factor: float, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    weights, biases = rng.normal(size=(8, 3)), rng.normal(size=8)
+    weights[1::2], biases[1::2] = factor * weights[::2], factor * biases[::2]
+    network = Network.mlp([weights, rng.normal(size=(1, 8))], [biases, [0.0]])
+    regions = enumerate_regions(network, Box(-2, 2))
+    certificate = regions.certify()
+    assert certificate.complete
+    assert certificate.counts["regions_exact"] == 0
+    proofs = certificate.proofs
+    assert isinstance(proofs, TreeProofs)
+    # A cell that a neuron's boundary cuts out has its twin's inequality from this one alone.
+    alone = proofs.bases[(proofs.bases != 0).sum(axis=1) == 1]
+    assert np.isin([7, 9, 11, 13], alone).all()
+    certificate.save(tmp_path / "proof.npz")
+    assert verify(str(tmp_path / "proof.npz"))["complete"]

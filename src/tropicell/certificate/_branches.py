@@ -27,9 +27,9 @@ _AT_ONCE = 2048
 #: Regions whose cells say what the tree takes: one of so many, at most so many in all.
 _PROBED, _MOST_PROBED = 16, 256
 
-#: Regions whose corners are looked at, how near a boundary these are on it, and the part of them in
-#: which no more boundaries meet than must.
-_LOOKED_AT, _NEAR, _MOSTLY = 32, 1e-9, 0.95
+#: Regions whose corners are looked at, about how many of these, how near a boundary they are on
+#: it, and the part of them in which no more boundaries meet than must.
+_LOOKED_AT, _MOST_POINTS, _NEAR, _MOSTLY = 32, 200, 1e-9, 0.95
 
 #: What a basis of the tree takes, in signs of an inequality at a corner of a region.
 _BASIS = 150
@@ -211,6 +211,7 @@ def _are_simple(regions: Regions) -> bool:
     looked_at = np.unique(np.linspace(0, len(regions) - 1, _LOOKED_AT).astype(np.int64))
     points = np.concatenate([corners[k] for k in looked_at.tolist()])
     points = points[points[:, -1] != 0.0, :-1]
+    points = points[:: max(1, len(points) // _MOST_POINTS)]
     a, b = regions.domain.inequalities(network.n_inputs)
     maps = NetworkMaps(network, FLOAT)
     with np.errstate(all="ignore"):

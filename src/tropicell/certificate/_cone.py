@@ -32,6 +32,7 @@ from tropicell.certificate._kernels import (
     bring_back,
     gather,
     go_to,
+    is_central,
     is_inside,
     scaled,
     set_aside,
@@ -97,6 +98,8 @@ class FacetTable(NamedTuple):
 
     saved: NDArray[np.float64]  # bounds of facets that are set aside
     facets: NDArray[np.float64]
+    coordinates: NDArray[np.float64]  # the same, one coordinate of all of them after the other
+    values_of_facets: NDArray[np.float64]  # at a point
     places: NDArray[np.int64]  # of each facet: where it is among the inequalities
     central: NDArray[np.uint64]  # as bits: the facets whose offset is exactly 0
     bases: NDArray[np.int64]  # the d facets of each
@@ -135,6 +138,8 @@ def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable
     return FacetTable(
         np.zeros(_MOST_FACETS),
         np.zeros((_MOST_FACETS, d + 2)),
+        np.zeros((d + 1, _MOST_FACETS)),
+        np.zeros(_MOST_FACETS),
         np.zeros(_MOST_FACETS, np.int64),
         np.zeros(1, np.uint64),
         np.zeros((_MOST_VERTICES, d), np.int64),
@@ -173,17 +178,27 @@ def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable
 
 
 @kernel(sums="fused", inner=True)
-def _near_facets(facets, count, vertex, near):  # pragma: no cover - compiled
-    """List the facets near a vertex; how many."""
+def _near_facets(room, count):  # pragma: no cover - compiled
+    """List the facets near ``room.point``; how many."""
+    vertex, values = room.point, room.values_of_facets
     d = len(vertex)
-    found = 0
+    found, largest = 0, 1.0
     for k in range(count):
-        value, size = facets[k, OFFSET], abs(facets[k, OFFSET])
+        values[k] = room.coordinates[d, k]
+    for i in range(d):
+        largest += max(abs(vertex[i]), _NEAR_ZERO)
+        coordinates, factor = room.coordinates[i], vertex[i]
+        for k in range(count):
+            values[k] += coordinates[k] * factor
+    for k in range(count):
+        if abs(values[k]) > _NEAR * largest:  # no coefficient of a facet is above 1
+            continue
+        facet = room.facets[k]
+        size = abs(facet[OFFSET])
         for i in range(d):
-            value += facets[k, i] * vertex[i]
-            size += abs(facets[k, i]) * max(abs(vertex[i]), _NEAR_ZERO)
-        if abs(value) <= _NEAR * size:
-            near[found] = k
+            size += abs(facet[i]) * max(abs(vertex[i]), _NEAR_ZERO)
+        if abs(values[k]) <= _NEAR * size:
+            room.near[found] = k
             found += 1
     return found
 
@@ -356,6 +371,11 @@ def _add_basis(flat, room, mask, found):  # pragma: no cover - compiled
 def _last_basis(room, count):  # pragma: no cover - compiled
     """The last d facets near a vertex that are independent, as bits; 0 if in doubt."""
     near, chosen, d = room.near, room.chosen, len(room.chosen)
+    if count == d:  # whether they are independent is found out later
+        mask = np.uint64(0)
+        for n in range(d):
+            mask |= np.uint64(1) << np.uint64(near[n])
+        return mask
     least = np.inf
     for n in range(count):
         size = 0.0
@@ -370,7 +390,7 @@ def _last_basis(room, count):  # pragma: no cover - compiled
         for i in range(d):
             chosen[i] = near[count - 1 - int(picks[i])]
             mask |= np.uint64(1) << np.uint64(chosen[i])
-        if count == d or _invert(room.facets, chosen, room.table, room.swaps, least):
+        if _invert(room.facets, chosen, room.table, room.swaps, least):
             return mask
         i = d - 1
         while i >= 0 and picks[i] == float(count - d + i):
@@ -660,17 +680,9 @@ def _find_doubts(found, room, count):  # pragma: no cover - compiled
 @kernel(inner=True)
 def _find_central(flat, state, room, count):  # pragma: no cover - compiled
     """Note which facets go through the origin for sure."""
-    d = flat.inputs.shape[1] - 1
     central = np.uint64(0)
     for k in range(count):
-        place = room.places[k]
-        zero = state.inequalities.rows[d, place] == 0.0
-        if place >= len(flat.domain):
-            line = state.inequalities.lines[place]
-            neuron = flat.neurons[line]
-            zero = zero and state.errors[flat.layers[neuron], d] == 0.0
-            zero = zero and flat.breakpoints[neuron, line - flat.first_lines[neuron]] == 0.0
-        if zero:
+        if is_central(flat, state, room.places[k]):
             central |= np.uint64(1) << np.uint64(k)
     room.central[0] = central
 
@@ -844,7 +856,7 @@ def _find_bases(flat, room, regions, region, count):  # pragma: no cover - compi
         if regions.corners[c, d] == 0.0:
             continue
         scaled(regions.corners[c], regions.unscale, room.point)
-        near = _near_facets(room.facets, count, room.point, room.near)
+        near = _near_facets(room, count)
         found = _bases_at(flat, room, near, found)
         if found < 0:
             return 0
@@ -898,6 +910,8 @@ def check_polytopes(  # pragma: no cover - compiled
             continue
         for k in range(len(lines)):
             room.places[k] = state.places[lines[k]]
+            for i in range(d + 1):
+                room.coordinates[i, k] = room.facets[k, i]
         scaled(regions.witnesses[region], regions.unscale, room.witness)
         inside = is_inside(room.facets[: len(lines)], room.witness, flat.rounding)
         if not inside:

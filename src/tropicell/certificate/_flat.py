@@ -551,8 +551,5 @@ def _is_tame(network: Network, *arrays: FloatArray) -> bool:
         numbers += [layer.affine.bias, activation.slopes, activation.intercepts]
         numbers.append(activation.breakpoints[np.isfinite(activation.breakpoints)])
         numbers += [m.data if sp.issparse(m) else m for m in layer.affine.terms.values()]
-    for array in numbers:
-        sizes = np.abs(array[array != 0])
-        if not ((sizes >= _SMALLEST) & (sizes <= _LARGEST)).all():
-            return False
-    return True
+    sizes = np.abs(np.concatenate([np.ravel(array) for array in numbers]))
+    return bool((((sizes >= _SMALLEST) & (sizes <= _LARGEST)) | (sizes == 0.0)).all())

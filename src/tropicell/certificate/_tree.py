@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 from tropicell._runtime.jit import kernel
 from tropicell.certificate._cone import _invert, _prove_vertex
 from tropicell.certificate._flat import COVER_MORE, FilterNetwork, PatternTable
-from tropicell.certificate._kernels import ERROR, OFFSET, _piece, doubtful, go_to, scaled
+from tropicell.certificate._kernels import (
+    ERROR,
+    OFFSET,
+    _piece,
+    doubtful,
+    go_to,
+    is_central,
+    scaled,
+)
 from tropicell.certificate._signs import (
     INFINITY,
     FineSigns,
@@ -163,11 +171,14 @@ class TreeRoom(NamedTuple):
         Their values at a column; at how many of the columns that were tried last each of them is
         not surely positive.
     ands, ors : ndarray of uint64, shape (words,)
-    basis, edges, point, values, falls, goal, costs : ndarray
-        The linear program: places in the path, edges as rows, the point, the path's values there
-        and how fast they change along an edge; the inequality, and how it changes along edges.
+    basis, edges, point, values, falls, steps, goal, costs : ndarray
+        The linear program: places in the path, edges as rows, the point, the path's values there,
+        how fast they change along an edge, and how far it is to where they are 0; the inequality,
+        and how it changes along edges.
     table, swaps, vertex, columns, shares, wholes, fine : ndarray, FineSigns
         The proof: as in `tropicell.certificate._cone`, for one basis.
+    has_twins : bool
+        Whether any line has a twin.
     """
 
     nodes: NDArray[np.int64]
@@ -195,6 +206,7 @@ class TreeRoom(NamedTuple):
     point: NDArray[np.float64]
     values: NDArray[np.float64]
     falls: NDArray[np.float64]
+    steps: NDArray[np.float64]
     goal: NDArray[np.float64]
     costs: NDArray[np.float64]
     table: NDArray[np.float64]
@@ -205,6 +217,7 @@ class TreeRoom(NamedTuple):
     wholes: NDArray[np.float64]
     witness: NDArray[np.float64]
     fine: FineSigns
+    has_twins: bool
 
 
 def new_tree(flat: FilterNetwork, words: int, fine: FineSigns) -> TreeRoom:
@@ -237,6 +250,7 @@ def new_tree(flat: FilterNetwork, words: int, fine: FineSigns) -> TreeRoom:
         point=np.zeros(d),
         values=np.zeros(most),
         falls=np.zeros(most),
+        steps=np.zeros(most),
         goal=np.zeros(d + 1),
         costs=np.zeros(d),
         table=np.zeros((d, d)),
@@ -247,6 +261,7 @@ def new_tree(flat: FilterNetwork, words: int, fine: FineSigns) -> TreeRoom:
         wholes=np.zeros(d + 1),
         witness=np.zeros(d),
         fine=fine,
+        has_twins=bool((flat.twins != np.arange(len(flat.twins))).any()),
     )
 
 
@@ -337,21 +352,7 @@ def _append(flat, state, room, place, line, count):  # pragma: no cover - compil
     share = 0.6180339887498949 * (line + 1)
     room.offsets[count] = row[OFFSET] + _MOVED * (1.0 + share - np.floor(share))
     room.lines[count] = line
-    room.central[count] = _is_central(flat, state, place)
-
-
-@kernel(inner=True)
-def _is_central(flat, state, place):  # pragma: no cover - compiled
-    """Whether an inequality's hyperplane goes through the origin for sure."""
-    found, d = state.inequalities, flat.inputs.shape[1] - 1
-    if found.rows[d, place] != 0.0:
-        return False
-    if place < len(flat.domain):
-        return True
-    line = found.lines[place]
-    neuron = flat.neurons[line]
-    exact = state.errors[flat.layers[neuron], d] == 0.0
-    return exact and flat.breakpoints[neuron, line - flat.first_lines[neuron]] == 0.0
+    room.central[count] = is_central(flat, state, place)
 
 
 # --- the linear program ---------------------------------------------------------------------------
@@ -400,10 +401,13 @@ def _blocking(room, count, slot, sign):  # pragma: no cover - compiled
     for i in range(d):
         if room.basis[i] >= 0:
             falls[room.basis[i]] = 0.0
-    best, least, nothing = -1, np.inf, -_NOTHING * size
+    steps, nothing = room.steps, -_NOTHING * size
     for k in range(count):
-        if falls[k] < nothing and values[k] < -falls[k] * least:
-            best, least = k, values[k] / -falls[k]
+        steps[k] = values[k] / -falls[k] if falls[k] < nothing else np.inf
+    best, least = -1, np.inf
+    for k in range(count):
+        if steps[k] < least:
+            best, least = k, steps[k]
     return best
 
 
@@ -560,7 +564,7 @@ def _surely_follows(flat, state, room, k):  # pragma: no cover - compiled
 @kernel(inner=True)
 def _meet_at_origin(flat, state, room, place):  # pragma: no cover - compiled
     """Whether an inequality and the rows of the basis all go through the origin for sure."""
-    central = _is_central(flat, state, place)
+    central = is_central(flat, state, place)
     for i in range(len(room.basis)):
         central = central and room.central[room.basis[i]]
     return central
@@ -616,10 +620,43 @@ def _take_out(room, k, claims):  # pragma: no cover - compiled
 
 
 @kernel(inner=True)
+def _prove_twins(flat, state, room, proof, count, claims):  # pragma: no cover - compiled
+    """Prove the inequalities that are multiples of one of the path; how many others are left.
+
+    Twins are the same hyperplane on every pattern. They are on the same side of it if the signs of
+    a coefficient say so, one that is larger than its error.
+    """
+    found, used, left = state.inequalities, proof.used, 0
+    for c in range(claims):
+        place, twin = room.claims[c], -1
+        line = found.lines[place]
+        for k in range(count):
+            other = state.places[room.lines[k]]
+            if flat.twins[room.lines[k]] == flat.twins[line] and other >= 0:
+                for i in range(len(found.rows) - 1):
+                    a, b = found.rows[i, place], found.rows[i, other]
+                    if abs(a) > found.bounds[place] and abs(b) > found.bounds[other]:
+                        twin = k if (a > 0.0) == (b > 0.0) else -1
+                        break
+                break
+        if twin < 0:
+            room.claims[left] = place
+            left += 1
+            continue
+        proof.bases[used[BASES], :] = 0
+        proof.bases[used[BASES], 0] = room.lines[twin]
+        used[BASES] += 1
+        used[SIGNS] += 1
+    return left
+
+
+@kernel(inner=True)
 def _prove_claims(flat, state, room, proof, count, claims, region):  # pragma: no cover - compiled
     """Prove that inequalities follow from the path, or note that it is in doubt."""
     found, used, d = state.inequalities, proof.used, len(room.basis)
     before = used[BASES]
+    if room.has_twins:
+        claims = _prove_twins(flat, state, room, proof, count, claims)
     if claims > 0:
         _start(room, count)
         _line_up(state, room, claims)
