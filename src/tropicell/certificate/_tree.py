@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.jit import kernel
-from tropicell.certificate._cone import _invert, _prove_vertex
 from tropicell.certificate._flat import COVER_MORE, FilterNetwork, PatternTable
 from tropicell.certificate._kernels import (
     ERROR,
@@ -40,6 +39,7 @@ from tropicell.certificate._signs import (
     surely_positive,
     turn,
 )
+from tropicell.certificate._vertices import invert, prove_vertex
 from tropicell.geometry.rounding import ROUND
 
 #: Ranges of patterns up to this are looked at one by one.
@@ -486,13 +486,13 @@ def _prove_basis(flat, room):  # pragma: no cover - compiled
     for i in range(d):
         for j in range(d):
             room.table[i, j] = room.edges[j, i]
-    error, edge_error, sharp = _prove_vertex(
+    error, edge_error, sharp = prove_vertex(
         room.rows, room.basis, room.table, room.vertex, flat.rounding
     )
     if not sharp:
-        if not _invert(room.rows, room.basis, room.table, room.swaps, 0.0):
+        if not invert(room.rows, room.basis, room.table, room.swaps, 0.0):
             return False
-        error, edge_error, _ = _prove_vertex(
+        error, edge_error, _ = prove_vertex(
             room.rows, room.basis, room.table, room.vertex, flat.rounding
         )
         for i in range(d):
