@@ -459,13 +459,13 @@ def _merged(some: Ragged, others: Ragged, chosen: NDArray[np.bool_]) -> Ragged:
     """Where chosen, the rows of one array; elsewhere the rows of another, one after the other."""
     if chosen.all():
         return some
-    counts = some.counts.copy()
-    kept = np.repeat(chosen, counts)
-    counts[~chosen] = others.counts
-    place = np.repeat(chosen, counts)
-    values = np.empty((len(place), *some.values.shape[1:]), dtype=np.int64)
-    values[place], values[~place] = some.values[kept], others.values
-    return Ragged.from_counts(values, counts)
+    counts, starts, parts, at = some.counts, some.ends - some.counts, list[NDArray[Any]](), 0
+    left = np.flatnonzero(~chosen)
+    counts[left] = others.counts
+    for other, row in enumerate(left.tolist()):  # few, or exact arithmetic took far longer
+        parts += [some.values[at : starts[row]], others[other]]
+        at = int(some.ends[row])
+    return Ragged.from_counts(np.concatenate([*parts, some.values[at:]]), counts)
 
 
 def wrong_patterns(packed: PackedPatterns, network: Network, workers: int = 1) -> list[str]:
