@@ -10,10 +10,13 @@ import flint
 import numba
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from strategies import random_network
 from tropicell import Box, Network, WholeSpace, enumerate_regions
 from tropicell.certificate._branches import TreeProofs
+from tropicell.certificate._filter import usual_scale
 from tropicell.certificate._flat import (
     FilterNetwork,
     PatternTable,
@@ -290,3 +293,15 @@ def test_twins_in_the_plane_flip_together_without_integers() -> None:
         changed = (ours != regions.patterns[proofs.neighbours[inner]]).sum(axis=1)
         assert (changed >= 1).all()
         assert (changed > 1).any()
+
+
+@given(seed=st.integers(0, 10**6), count=st.integers(1, 9))
+def test_the_usual_scale_is_the_median_of_what_says_something(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.choice([-1.0, 1.0], (count, 3)) * np.exp2(rng.uniform(-60, 60, (count, 3)))
+    points[rng.random((count, 3)) < 0.3] = 0.0
+    points[rng.random((count, 3)) < 0.1] = np.inf
+    for column, scale in zip(points.T, usual_scale(points), strict=True):
+        sizes = np.where(np.isfinite(column), np.abs(column), 1.0)
+        some = sizes[sizes != 0.0] if sizes.any() else np.ones(1)
+        assert scale == np.exp2(np.clip(np.round(np.median(np.log2(some))), -40, 40))

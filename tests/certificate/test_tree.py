@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from strategies import domains, networks, random_network
 from tropicell import Box, Network, Regions, WholeSpace, enumerate_regions
-from tropicell.certificate import _branches
+from tropicell.certificate import _branches, _tree
 from tropicell.certificate._branches import (
     TreeProofs,
     _are_simple,
@@ -192,3 +192,48 @@ def test_facets_prove_regions_in_four_dimensions_where_corners_are_simple() -> N
     assert not isinstance(certificate.proofs, TreeProofs)
     central = enumerate_regions(Network.mlp(weights[:2]), box, engine="cells")
     assert not _are_simple(central)
+
+
+@pytest.mark.parametrize("domain", [Box(-2, 2), WholeSpace()])
+def test_a_proof_that_is_full_goes_on_where_it_was(
+    domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regions = found(random_network(5, "generic", 3, 2, 5), domain)
+    whole = prove_tree(regions, 1)
+    times = []
+
+    def larger(proof: _tree.TreeProof) -> _tree.TreeProof:
+        times.append(len(proof.bases))
+        return double(proof)
+
+    double, roomy = _tree.larger, _tree.new_tree_proof
+    monkeypatch.setattr(_tree, "larger", larger)
+    monkeypatch.setattr(_tree, "new_tree_proof", lambda size, inputs, _: roomy(size, inputs, 1))
+    cramped = prove_tree(regions, 1)
+    assert len(times) > 2
+    assert whole is not None
+    assert cramped is not None
+    np.testing.assert_array_equal(cramped.proofs.bases, whole.proofs.bases)
+    np.testing.assert_array_equal(cramped.proofs.counts, whole.proofs.counts)
+    np.testing.assert_array_equal(cramped.inside, whole.inside)
+    assert cramped.signs == whole.signs
+    assert cramped.doubts.keys() == whole.doubts.keys()
+
+
+@pytest.mark.parametrize("factor", [1.0, -1.0, 0.5])
+def test_twins_follow_from_each_other(factor: float, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    weights, biases = rng.normal(size=(8, 3)), rng.normal(size=8)
+    weights[1::2], biases[1::2] = factor * weights[::2], factor * biases[::2]
+    network = Network.mlp([weights, rng.normal(size=(1, 8))], [biases, [0.0]])
+    regions = enumerate_regions(network, Box(-2, 2))
+    certificate = regions.certify()
+    assert certificate.complete
+    assert certificate.counts["regions_exact"] == 0
+    proofs = certificate.proofs
+    assert isinstance(proofs, TreeProofs)
+    # A cell that a neuron's boundary cuts out has its twin's inequality from this one alone.
+    alone = proofs.bases[(proofs.bases != 0).sum(axis=1) == 1]
+    assert np.isin([7, 9, 11, 13], alone).all()
+    certificate.save(tmp_path / "proof.npz")
+    assert verify(str(tmp_path / "proof.npz"))["complete"]

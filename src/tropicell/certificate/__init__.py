@@ -10,6 +10,7 @@
 `_flat`      the network as the filter's arrays
 `_kernels`   rows, their errors, signs
 `_plane`     polygons
+`_vertices`  where d rows meet, with error bounds
 `_cone`      polytopes in more dimensions
 `_tree`      the cells of the tree
 `_signs`     signs that float64 leaves in doubt: twice its digits, then modulo primes

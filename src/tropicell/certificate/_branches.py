@@ -11,15 +11,9 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.parts import in_parts
 from tropicell._runtime.progress import bar_of
-from tropicell.certificate._filter import hinted, usual_scale
-from tropicell.certificate._flat import (
-    FilterNetwork,
-    PatternTable,
-    filter_network,
-    in_whole_numbers,
-    new_state,
-)
-from tropicell.geometry.arithmetic import FLOAT, to_floats
+from tropicell.certificate._filter import Ground, hinted
+from tropicell.certificate._flat import FilterNetwork, PatternTable, new_state
+from tropicell.geometry.arithmetic import FLOAT
 from tropicell.network.maps import NetworkMaps
 from tropicell.regions.columns import PackedPatterns
 
@@ -33,9 +27,9 @@ _AT_ONCE = 2048
 #: Regions whose cells say what the tree takes: one of so many, at most so many in all.
 _PROBED, _MOST_PROBED = 16, 256
 
-#: Regions whose corners are looked at, how near a boundary these are on it, and the part of them in
-#: which no more boundaries meet than must.
-_LOOKED_AT, _NEAR, _MOSTLY = 32, 1e-9, 0.95
+#: Regions whose corners are looked at, about how many of these, how near a boundary they are on
+#: it, and the part of them in which no more boundaries meet than must.
+_LOOKED_AT, _MOST_POINTS, _NEAR, _MOSTLY = 32, 200, 1e-9, 0.95
 
 #: What a basis of the tree takes, in signs of an inequality at a corner of a region.
 _BASIS = 150
@@ -112,7 +106,9 @@ def suits(regions: Regions) -> bool:
     return network.n_inputs > 2 or hinted(regions, "facet_lines") is None
 
 
-def prove_tree(regions: Regions, workers: int, progress: bool | None = False) -> TreeFound | None:
+def prove_tree(
+    regions: Regions, workers: int, progress: bool | None = False, ground: Ground | None = None
+) -> TreeFound | None:
     """Prove as much of the tree as floating point can; None if another proof is better.
 
     Parameters
@@ -124,6 +120,8 @@ def prove_tree(regions: Regions, workers: int, progress: bool | None = False) ->
     progress : bool, optional
         Show a progress bar if it takes longer than two seconds; None: if standard error is a
         terminal.
+    ground : Ground, optional
+        That of the regions, if there is one.
     """
     from tropicell._runtime.jit import Entry  # noqa: PLC0415 - Numba
     from tropicell.certificate._signs import fine_signs  # noqa: PLC0415 - Numba
@@ -133,15 +131,15 @@ def prove_tree(regions: Regions, workers: int, progress: bool | None = False) ->
         SIGNS,
         SortedRegions,
         gather_bits,
+        larger,
         new_tree,
         new_tree_proof,
         prove_cells,
     )
 
+    ground = ground or Ground(regions)
     exact = regions.witnesses.dtype == object
-    witnesses = to_floats(regions.witnesses)
-    scale = usual_scale(witnesses)
-    flat = filter_network(regions.network, regions.domain, scale)
+    witnesses, scale, flat = ground.witnesses, ground.scale, ground.flat
     if flat is None or not np.isfinite(witnesses).all():
         return None
     order = sorted_order(regions.packed)
@@ -151,7 +149,7 @@ def prove_tree(regions: Regions, workers: int, progress: bool | None = False) ->
     gather_bits(words, ands, ors)
     table = PatternTable(words, regions.packed.bits, np.zeros(1, np.int64))
     columns = SortedRegions(table, ands, ors, witnesses[order], 1.0 / scale)
-    whole, moduli = in_whole_numbers(flat, regions.network)
+    whole, moduli = ground.whole
     mine, entry = threading.local(), Entry(prove_cells)
     parts: dict[int, TreeProof] = {}
 
@@ -159,22 +157,22 @@ def prove_tree(regions: Regions, workers: int, progress: bool | None = False) ->
         if not hasattr(mine, "room"):
             fine = fine_signs(flat, whole, moduli)
             mine.room = new_state(flat), new_tree(flat, words.shape[1], fine)
-        room, size = 2 * (part.stop - part.start) + 1024, part.stop - part.start
-        ended = FULL
-        while ended == FULL:
-            proof = new_tree_proof(size, inputs, room)
-            ended = entry(flat, *mine.room, columns, proof, part.start, part.stop)
-            room *= 2
+            most = min(_AT_ONCE, count)
+            mine.proof = new_tree_proof(most, inputs, 2 * most + 1024)
+        while (
+            ended := entry(flat, *mine.room, columns, mine.proof, part.start, part.stop)
+        ) == FULL:
+            mine.proof = larger(mine.proof)
         if ended == DONE:
-            parts[part.start] = _trimmed(proof)
+            parts[part.start] = _trimmed(mine.proof, part.stop - part.start)
         bar.update(part.stop - part.start)
 
-    probed = min(_MOST_PROBED, max(1, count // _PROBED)) if _has_facets(regions, flat) else 0
+    probed = min(_MOST_PROBED, max(1, count // _PROBED)) if _has_facets(ground, flat) else 0
     with bar_of(count + probed, " regions", progress) as bar:
         if probed:
             work(slice(start := (count - probed) // 2, start + probed))
             probe = parts.pop(start, None)
-            if probe is None or _facets_are_cheaper(regions, len(probe.bases) / probed):
+            if probe is None or _facets_are_cheaper(ground, len(probe.bases) / probed):
                 return None
         in_parts(work, count, workers, _AT_ONCE)
     if len(parts) < -(-count // _AT_ONCE):
@@ -190,17 +188,17 @@ def prove_tree(regions: Regions, workers: int, progress: bool | None = False) ->
     return TreeFound(proofs, _doubts(found, order), inside, signs)
 
 
-def _has_facets(regions: Regions, flat: FilterNetwork) -> bool:
+def _has_facets(ground: Ground, flat: FilterNetwork) -> bool:
     """Whether regions could be proved by facets and corners that an engine handed over.
 
     In space; in more dimensions if hardly more than d boundaries meet in any corner. Twins are 0 at
     many corners, which takes that proof long.
     """
-    known = hinted(regions, "facet_lines") is not None and hinted(regions, "corners") is not None
+    inputs = ground.regions.network.n_inputs
     twins = (flat.twins[1:] != np.arange(1, len(flat.twins))).any()
-    if regions.network.n_inputs < 3 or not known or twins:
+    if inputs < 3 or ground.facet_lines is None or ground.corners is None or twins:
         return False
-    return regions.network.n_inputs == 3 or _are_simple(regions)
+    return inputs == 3 or _are_simple(ground.regions)
 
 
 def _are_simple(regions: Regions) -> bool:
@@ -210,13 +208,10 @@ def _are_simple(regions: Regions) -> bool:
     """
     corners, network = hinted(regions, "corners"), regions.network
     assert corners is not None
-    points = np.concatenate(
-        [
-            corners.values[corners.ends[k] - corners.counts[k] : corners.ends[k]]
-            for k in np.unique(np.linspace(0, len(regions) - 1, _LOOKED_AT).astype(np.int64))
-        ]
-    )
+    looked_at = np.unique(np.linspace(0, len(regions) - 1, _LOOKED_AT).astype(np.int64))
+    points = np.concatenate([corners[k] for k in looked_at.tolist()])
     points = points[points[:, -1] != 0.0, :-1]
+    points = points[:: max(1, len(points) // _MOST_POINTS)]
     a, b = regions.domain.inequalities(network.n_inputs)
     maps = NetworkMaps(network, FLOAT)
     with np.errstate(all="ignore"):
@@ -234,9 +229,9 @@ def _are_simple(regions: Regions) -> bool:
     return bool(len(points) and np.mean(meet == network.n_inputs) > _MOSTLY)
 
 
-def _facets_are_cheaper(regions: Regions, bases: float) -> bool:
+def _facets_are_cheaper(ground: Ground, bases: float) -> bool:
     """Whether all inequalities at all corners take less than so many bases of the tree a region."""
-    corners = hinted(regions, "corners")
+    regions, corners = ground.regions, ground.corners
     assert corners is not None
     signs = len(corners.values) / len(regions) * regions.network.n_neurons
     return signs < _BASIS * bases
@@ -252,16 +247,24 @@ def sorted_order(packed: PackedPatterns) -> NDArray[np.intp]:
     return np.lexsort(keys.T[::-1])
 
 
-def _trimmed(proof: TreeProof) -> TreeProof:
-    """Only what is used of a part's proof."""
-    from tropicell.certificate._tree import BASES, COUNTS, DOUBTS, PATHS  # noqa: PLC0415 - Numba
+def _trimmed(proof: TreeProof, regions: int) -> TreeProof:
+    """A copy of what is used for a part's proof."""
+    from tropicell.certificate._tree import (  # noqa: PLC0415 - Numba
+        BASES,
+        COUNTS,
+        DOUBTS,
+        PATHS,
+        TreeProof,
+    )
 
     used = proof.used
-    return proof._replace(
+    return TreeProof(
+        used=used.copy(),
         bases=proof.bases[: used[BASES]].copy(),
         counts=proof.counts[: used[COUNTS]].copy(),
         doubts=proof.doubts[: used[DOUBTS]].copy(),
         paths=proof.paths[: used[PATHS]].copy(),
+        inside=proof.inside[:regions].copy(),
     )
 
 

@@ -32,6 +32,7 @@ from tropicell.certificate._kernels import (
     bring_back,
     gather,
     go_to,
+    is_central,
     is_inside,
     scaled,
     set_aside,
@@ -46,13 +47,11 @@ from tropicell.certificate._signs import (
     surely_positive,
     turn,
 )
+from tropicell.certificate._vertices import invert, prove_vertex
 from tropicell.geometry.rounding import ROUND
 
 #: Regions with more facets or vertices are left to exact arithmetic.
 _MOST_FACETS, _MOST_VERTICES = 64, 512
-
-#: Row sums of |1 - B X| up to this prove that B is regular; entries of X up to that one are usable.
-_LARGEST_REST, _LARGEST_INVERSE = 0.25, 1e100
 
 #: How near a facet a vertex must be to be taken for one of its vertices: a guess, which is checked.
 _NEAR = 1e-7
@@ -97,6 +96,8 @@ class FacetTable(NamedTuple):
 
     saved: NDArray[np.float64]  # bounds of facets that are set aside
     facets: NDArray[np.float64]
+    coordinates: NDArray[np.float64]  # the same, one coordinate of all of them after the other
+    values_of_facets: NDArray[np.float64]  # at a point
     places: NDArray[np.int64]  # of each facet: where it is among the inequalities
     central: NDArray[np.uint64]  # as bits: the facets whose offset is exactly 0
     bases: NDArray[np.int64]  # the d facets of each
@@ -135,6 +136,8 @@ def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable
     return FacetTable(
         np.zeros(_MOST_FACETS),
         np.zeros((_MOST_FACETS, d + 2)),
+        np.zeros((d + 1, _MOST_FACETS)),
+        np.zeros(_MOST_FACETS),
         np.zeros(_MOST_FACETS, np.int64),
         np.zeros(1, np.uint64),
         np.zeros((_MOST_VERTICES, d), np.int64),
@@ -173,106 +176,29 @@ def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable
 
 
 @kernel(sums="fused", inner=True)
-def _near_facets(facets, count, vertex, near):  # pragma: no cover - compiled
-    """List the facets near a vertex; how many."""
+def _near_facets(room, count):  # pragma: no cover - compiled
+    """List the facets near ``room.point``; how many."""
+    vertex, values = room.point, room.values_of_facets
     d = len(vertex)
-    found = 0
+    found, largest = 0, 1.0
     for k in range(count):
-        value, size = facets[k, OFFSET], abs(facets[k, OFFSET])
+        values[k] = room.coordinates[d, k]
+    for i in range(d):
+        largest += max(abs(vertex[i]), _NEAR_ZERO)
+        coordinates, factor = room.coordinates[i], vertex[i]
+        for k in range(count):
+            values[k] += coordinates[k] * factor
+    for k in range(count):
+        if abs(values[k]) > _NEAR * largest:  # no coefficient of a facet is above 1
+            continue
+        facet = room.facets[k]
+        size = abs(facet[OFFSET])
         for i in range(d):
-            value += facets[k, i] * vertex[i]
-            size += abs(facets[k, i]) * max(abs(vertex[i]), _NEAR_ZERO)
-        if abs(value) <= _NEAR * size:
-            near[found] = k
+            size += abs(facet[i]) * max(abs(vertex[i]), _NEAR_ZERO)
+        if abs(values[k]) <= _NEAR * size:
+            room.near[found] = k
             found += 1
     return found
-
-
-@kernel(sums="fused", inner=True)
-def _invert(facets, basis, table, swaps, least):  # pragma: no cover - compiled
-    """Write the inverse of the matrix of a basis to a table (Gauss and Jordan, in place).
-
-    False if a pivot is not larger than `least`.
-    """
-    d = len(basis)
-    for i in range(d):
-        for j in range(d):
-            table[i, j] = facets[basis[i], j]
-    for column in range(d):
-        pivot, largest = column, abs(table[column, column])
-        for i in range(column + 1, d):
-            if abs(table[i, column]) > largest:
-                pivot, largest = i, abs(table[i, column])
-        if not largest > least:
-            return False
-        swaps[column] = pivot
-        if pivot != column:
-            for j in range(d):
-                table[pivot, j], table[column, j] = table[column, j], table[pivot, j]
-        scale = 1.0 / table[column, column]
-        table[column, column] = 1.0
-        for j in range(d):
-            table[column, j] *= scale
-        for i in range(d):
-            if i != column:
-                factor = table[i, column]
-                table[i, column] = 0.0
-                for j in range(d):
-                    table[i, j] -= factor * table[column, j]
-    for column in range(d - 1, -1, -1):
-        pivot = swaps[column]
-        if pivot != column:
-            for i in range(d):
-                table[i, pivot], table[i, column] = table[i, column], table[i, pivot]
-    return True
-
-
-@kernel(sums="fused", inner=True)
-def _prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover - compiled
-    """The vertex of a basis, and error bounds.
-
-    Returns the largest error of a coordinate of the vertex, and of the inverse; inf if in doubt.
-    Then whether the rounding of the inverse itself is no more than a small part of that.
-    With X the computed inverse and B the exact matrix, R = 1 - B X: if its row sums are below 1/4,
-    B is regular, and its inverse, X (1 - R)^-1, differs from X by little (docs/certificates.md, "In
-    more dimensions").
-    """
-    d = len(basis)
-    total = 0.0
-    largest = 0.0  # largest row sum of |X|
-    for i in range(d):
-        row = 0.0
-        for j in range(d):
-            row += abs(table[i, j])
-        total += row
-        largest = max(largest, row)
-        vertex[i] = 0.0
-        for j in range(d):
-            vertex[i] -= table[i, j] * facets[basis[j], OFFSET]
-    size = 1.0
-    for i in range(d):
-        size += abs(vertex[i])
-    rest, residual, all_rests, sharp = 0.0, 0.0, 0.0, True
-    for i in range(d):
-        facet = facets[basis[i]]
-        slack = facet[ERROR] + rounding
-        row = 0.0
-        for j in range(d):
-            entry = -1.0 if i == j else 0.0
-            for k in range(d):
-                entry += facet[k] * table[k, j]
-            row += abs(entry)
-        sharp = sharp and row <= slack * total
-        row += slack * total
-        all_rests += row  # which is not a number if one of them is none
-        value = facet[OFFSET]
-        for j in range(d):
-            value += facet[j] * vertex[j]
-        rest, residual = max(rest, row), max(residual, abs(value) + slack * size)
-    if not (rest < _LARGEST_REST and largest < _LARGEST_INVERSE and all_rests < np.inf):
-        return np.inf, np.inf, False
-    error = COVER_MORE * largest * residual / (1.0 - rest)
-    return error, COVER_MORE * largest * rest / (1.0 - rest), sharp
 
 
 @kernel(sums="fused", inner=True)
@@ -335,13 +261,13 @@ def _add_basis(flat, room, mask, found):  # pragma: no cover - compiled
     sharp, error, edge_error = False, np.inf, np.inf
     if nearby >= 0:
         _exchange(room, nearby, mask)
-        error, edge_error, sharp = _prove_vertex(
+        error, edge_error, sharp = prove_vertex(
             room.facets, basis, room.table, vertex, flat.rounding
         )
     if not sharp:
-        if not _invert(room.facets, basis, room.table, room.swaps, 0.0):
+        if not invert(room.facets, basis, room.table, room.swaps, 0.0):
             return -1
-        error, edge_error, _ = _prove_vertex(room.facets, basis, room.table, vertex, flat.rounding)
+        error, edge_error, _ = prove_vertex(room.facets, basis, room.table, vertex, flat.rounding)
     if not error < np.inf:
         return -1
     room.masks[found] = mask
@@ -356,6 +282,11 @@ def _add_basis(flat, room, mask, found):  # pragma: no cover - compiled
 def _last_basis(room, count):  # pragma: no cover - compiled
     """The last d facets near a vertex that are independent, as bits; 0 if in doubt."""
     near, chosen, d = room.near, room.chosen, len(room.chosen)
+    if count == d:  # whether they are independent is found out later
+        mask = np.uint64(0)
+        for n in range(d):
+            mask |= np.uint64(1) << np.uint64(near[n])
+        return mask
     least = np.inf
     for n in range(count):
         size = 0.0
@@ -370,7 +301,7 @@ def _last_basis(room, count):  # pragma: no cover - compiled
         for i in range(d):
             chosen[i] = near[count - 1 - int(picks[i])]
             mask |= np.uint64(1) << np.uint64(chosen[i])
-        if count == d or _invert(room.facets, chosen, room.table, room.swaps, least):
+        if invert(room.facets, chosen, room.table, room.swaps, least):
             return mask
         i = d - 1
         while i >= 0 and picks[i] == float(count - d + i):
@@ -660,17 +591,9 @@ def _find_doubts(found, room, count):  # pragma: no cover - compiled
 @kernel(inner=True)
 def _find_central(flat, state, room, count):  # pragma: no cover - compiled
     """Note which facets go through the origin for sure."""
-    d = flat.inputs.shape[1] - 1
     central = np.uint64(0)
     for k in range(count):
-        place = room.places[k]
-        zero = state.inequalities.rows[d, place] == 0.0
-        if place >= len(flat.domain):
-            line = state.inequalities.lines[place]
-            neuron = flat.neurons[line]
-            zero = zero and state.errors[flat.layers[neuron], d] == 0.0
-            zero = zero and flat.breakpoints[neuron, line - flat.first_lines[neuron]] == 0.0
-        if zero:
+        if is_central(flat, state, room.places[k]):
             central |= np.uint64(1) << np.uint64(k)
     room.central[0] = central
 
@@ -844,7 +767,7 @@ def _find_bases(flat, room, regions, region, count):  # pragma: no cover - compi
         if regions.corners[c, d] == 0.0:
             continue
         scaled(regions.corners[c], regions.unscale, room.point)
-        near = _near_facets(room.facets, count, room.point, room.near)
+        near = _near_facets(room, count)
         found = _bases_at(flat, room, near, found)
         if found < 0:
             return 0
@@ -898,6 +821,8 @@ def check_polytopes(  # pragma: no cover - compiled
             continue
         for k in range(len(lines)):
             room.places[k] = state.places[lines[k]]
+            for i in range(d + 1):
+                room.coordinates[i, k] = room.facets[k, i]
         scaled(regions.witnesses[region], regions.unscale, room.witness)
         inside = is_inside(room.facets[: len(lines)], room.witness, flat.rounding)
         if not inside:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from tropicell.certificate._flat import (
     in_whole_numbers,
     new_state,
 )
+from tropicell.geometry.arithmetic import to_floats
 from tropicell.network._residues import Moduli
 from tropicell.regions.columns import Ragged
 
@@ -71,7 +73,52 @@ class Filtered(NamedTuple):
         return cls(no, no, Ragged(none, ends), none, bases, 0)
 
 
-def filter_regions(regions: Regions, workers: int, progress: bool | None = False) -> Filtered:
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What the filters stand on, worked out once for all of them when one asks for it.
+
+    Attributes
+    ----------
+    regions : Regions
+    """
+
+    regions: Regions
+
+    @cached_property
+    def witnesses(self) -> NDArray[np.float64]:
+        """Witnesses, rounded if they are exact."""
+        return np.ascontiguousarray(to_floats(self.regions.witnesses))
+
+    @cached_property
+    def scale(self) -> NDArray[np.float64]:
+        """Powers of two: the kernels' coordinates are x / scale."""
+        return usual_scale(self.witnesses)
+
+    @cached_property
+    def flat(self) -> FilterNetwork | None:
+        """The network as the kernels' arrays, or None if filters can't work with it."""
+        return filter_network(self.regions.network, self.regions.domain, self.scale)
+
+    @cached_property
+    def whole(self) -> tuple[WholeNumbers, Moduli]:
+        """What rows modulo primes are made from."""
+        assert self.flat is not None
+        return in_whole_numbers(self.flat, self.regions.network)
+
+    @cached_property
+    def facet_lines(self) -> Ragged | None:
+        """The lines that the engine takes for facets, if they make sense."""
+        return hinted(self.regions, "facet_lines")
+
+    @cached_property
+    def corners(self) -> Ragged | None:
+        """The corners that the engine found, if they make sense."""
+        return hinted(self.regions, "corners")
+
+
+def filter_regions(
+    regions: Regions, workers: int, progress: bool | None = False, ground: Ground | None = None
+) -> Filtered:
     """Prove as many regions as floating point can.
 
     Parameters
@@ -83,18 +130,19 @@ def filter_regions(regions: Regions, workers: int, progress: bool | None = False
     progress : bool, optional
         Show a progress bar if it takes longer than two seconds; None: if standard error is a
         terminal.
+    ground : Ground, optional
+        That of the regions, if there is one.
     """
+    ground = ground or Ground(regions)
     count, inputs = len(regions), regions.network.n_inputs
     nothing = Filtered.nothing(count, inputs)
-    lines = hinted(regions, "facet_lines")
-    corners = hinted(regions, "corners") if inputs > 2 else None
+    lines = ground.facet_lines
+    corners = ground.corners if inputs > 2 else None
     hints = lines is not None and (inputs <= 2 or corners is not None)
     exact = regions.witnesses.dtype == object  # what is proved must hold for them, not rounded ones
     if not count or exact or (regions.covers and not hints):
         return nothing
-    witnesses = np.ascontiguousarray(regions.witnesses, dtype=np.float64)
-    scale = usual_scale(witnesses)
-    flat = filter_network(regions.network, regions.domain, scale)
+    flat = ground.flat
     if flat is None:
         return nothing
     if lines is None:
@@ -105,16 +153,15 @@ def filter_regions(regions: Regions, workers: int, progress: bool | None = False
     words = np.ascontiguousarray(packed.words)
     columns = RegionColumns(
         patterns=PatternTable(words, packed.bits, packed.table()),
-        witnesses=witnesses,
-        unscale=1.0 / scale,
+        witnesses=ground.witnesses,
+        unscale=1.0 / ground.scale,
         lines=lines.values,
         line_ends=lines.ends,
         corners=corners.values,
         corner_ends=corners.ends,
     )
     with bar_of(count, " regions", progress) as bar:
-        whole = in_whole_numbers(flat, regions.network)
-        job = _FilterJob(flat, *whole, columns, workers, bar)
+        job = _FilterJob(flat, *ground.whole, columns, workers, bar)
         if not regions.covers:
             return job.witnesses(nothing)
         return job.polygons() if inputs <= 2 else job.polytopes()
@@ -264,7 +311,10 @@ def usual_scale(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Powers of two of about the size of some of the points."""
     sizes = np.abs(points[:: max(1, len(points) // _SAMPLE)])
     sizes[~np.isfinite(sizes)] = 1.0
-    sizes = np.where(sizes == 0.0, np.nan, sizes)  # which says nothing
-    sizes[0] = np.where(np.isnan(sizes).all(axis=0), 1.0, sizes[0])
-    exponents = np.round(np.nanmedian(np.log2(sizes), axis=0))
+    sizes.sort(axis=0)
+    zeros = np.count_nonzero(sizes == 0.0, axis=0)  # which say nothing, and come first
+    sizes[-1] = np.where(zeros == len(sizes), 1.0, sizes[-1])
+    zeros = np.minimum(zeros, len(sizes) - 1)
+    two = np.stack([(zeros + len(sizes) - 1) // 2, (zeros + len(sizes)) // 2])
+    exponents = np.round(np.log2(np.take_along_axis(sizes, two, axis=0)).mean(axis=0))
     return np.asarray(np.exp2(np.clip(exponents, -40, 40)), dtype=np.float64)

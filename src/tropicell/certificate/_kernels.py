@@ -323,7 +323,7 @@ def go_to(flat, state, patterns, region):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True, inlined=True)
-def _doubtful_in_plane(  # pragma: no cover - compiled
+def doubtful_in_plane(  # pragma: no cover - compiled
     found, start, end, point, offset, share, whole
 ):
     x, y, w = point[0], point[1], offset
@@ -362,7 +362,7 @@ def doubtful(found, point, offset, share, whole):  # pragma: no cover - compiled
     for layer in range(len(found.begins)):
         start, end = found.begins[layer], found.ends[layer]
         if len(point) == 2:
-            doubts += _doubtful_in_plane(found, start, end, point, offset, share, whole)
+            doubts += doubtful_in_plane(found, start, end, point, offset, share, whole)
         else:
             doubts += _doubtful_in_space(found, start, end, point, offset, share, whole)
     return doubts
@@ -425,6 +425,20 @@ def is_inside(facets, point, rounding):  # pragma: no cover - compiled
         if not value > COVER * (facet[ERROR] + rounding) * size:
             return False
     return True
+
+
+@kernel(inner=True)
+def is_central(flat, state, place):  # pragma: no cover - compiled
+    """Whether an inequality's hyperplane goes through the origin for sure."""
+    found, d = state.inequalities, flat.inputs.shape[1] - 1
+    if found.rows[d, place] != 0.0:
+        return False
+    if place < len(flat.domain):
+        return True
+    line = found.lines[place]
+    neuron = flat.neurons[line]
+    exact = state.errors[flat.layers[neuron], d] == 0.0
+    return exact and flat.breakpoints[neuron, line - flat.first_lines[neuron]] == 0.0
 
 
 @kernel(sums="fused", inner=True)

@@ -26,8 +26,10 @@ from tropicell.certificate._kernels import (
     behind_all,
     bring_back,
     doubtful,
+    doubtful_in_plane,
     gather,
     go_to,
+    is_central,
     is_inside,
     lines_of_layer,
     scaled,
@@ -212,6 +214,15 @@ def _fine_corners(flat, state, room, count):  # pragma: no cover - compiled
 
 
 @kernel(inner=True)
+def _is_origin(flat, state, pair):  # pragma: no cover - compiled
+    """Whether the inequalities of a corner meet in the origin for sure; they do meet."""
+    for i in range(2):
+        if pair[i] == INFINITY or not is_central(flat, state, pair[i]):
+            return False
+    return True
+
+
+@kernel(inner=True)
 def _fine_tests(flat, state, room, found):  # pragma: no cover - compiled
     """Whether no inequality but the facets is negative at a corner, or 0 where it must not be."""
     inequalities, touched, touch = state.inequalities, room.touched, room.touch
@@ -221,16 +232,22 @@ def _fine_tests(flat, state, room, found):  # pragma: no cover - compiled
     touched[0] = 0
     for k in range(found):
         corner, ready = room.corners[k], False
+        at_origin = _is_origin(flat, state, room.pairs[k])
         x, y, w, error = corner[_X], corner[_Y], corner[_W], corner[ERROR]
         for layer in range(len(inequalities.begins)):
-            for place in range(inequalities.begins[layer], inequalities.ends[layer]):
+            start, end = inequalities.begins[layer], inequalities.ends[layer]
+            if doubtful_in_plane(inequalities, start, end, corner, w, error, 1.0) == 0:
+                continue
+            for place in range(start, end):
                 value = rows[0, place] * x + rows[1, place] * y + rows[2, place] * w
                 if value > sizes[place] * error + bounds[place]:
                     continue
-                if not ready:
-                    _go_to_corner(flat, state, room, k)
-                    ready = True
-                sign = fine_sign(flat, state, room.fine, place)
+                sign = 0
+                if not (at_origin and is_central(flat, state, place)):
+                    if not ready:
+                        _go_to_corner(flat, state, room, k)
+                        ready = True
+                    sign = fine_sign(flat, state, room.fine, place)
                 if sign == 1:
                     continue
                 if sign != 0:

@@ -39,9 +39,14 @@ class PatternRows:
         rows = enumerate((integer_row([*row, bound]) for row, bound in pairs), start=1)
         # A row without slope says nothing, or that the domain is empty: then no point is inside.
         self.domain: dict[int, Row] = {i: row for i, row in rows if any(row[:-1]) or row[-1] < 0}
-        self._breakpoint_count = counts = network.pieces - 1
+        counts = network.pieces - 1
         self.first_line = 1 + len(b) + np.cumsum(counts) - counts
         self.ends = np.cumsum([0, *network.widths])
+        # Of each neuron: its first line, how many it has, its layer, and its place there.
+        layers = np.repeat(np.arange(1, network.depth + 1), network.widths)
+        places = np.arange(len(layers)) - self.ends[layers - 1]
+        columns = [column.tolist() for column in (self.first_line, counts, layers, places)]
+        self._neurons: list[tuple[int, int, int, int]] = list(zip(*columns, strict=True))
         self._pattern: PatternArray | None = None
         self._columns: list[NDArray[Any]] = [self._start]
         self._befores: list[NDArray[Any]] = []
@@ -60,7 +65,7 @@ class PatternRows:
                 if row is None:
                     continue
                 if any(row[:-1]):
-                    line = int(self.first_line[neuron]) + breakpoint
+                    line = self._neurons[neuron][0] + breakpoint
                     rows[line] = row if sign > 0 else tuple(-value for value in row)
                 elif not (row[-1] > 0 if sign > 0 else row[-1] <= 0):
                     return neuron
@@ -84,13 +89,11 @@ class PatternRows:
 
     def line(self, neuron: int, breakpoint: int) -> Row | None:
         """``z - t`` for a breakpoint of a neuron on the current pattern; None if it has none."""
-        if not 0 <= breakpoint < self._breakpoint_count[neuron]:
+        first, count, layer, index = self._neurons[neuron]
+        if not 0 <= breakpoint < count:
             return None
-        layer = int(np.searchsorted(self.ends, neuron, side="right"))
-        known = self._known[layer - 1]
-        line = int(self.first_line[neuron]) + breakpoint
+        known, line = self._known[layer - 1], first + breakpoint
         if line not in known:
-            index = neuron - self.ends[layer - 1]
             known[line] = self._row(layer, index, breakpoint, self._befores[layer - 1][index])
         return known[line]
 

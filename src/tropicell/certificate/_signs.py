@@ -12,6 +12,7 @@ zero is proved to be one.
 
 from __future__ import annotations
 
+from functools import cache
 from math import frexp, ldexp
 from typing import NamedTuple
 
@@ -127,6 +128,7 @@ def fine_signs(flat: FilterNetwork, whole: WholeNumbers, moduli: Moduli) -> Fine
     )
 
 
+@cache
 def _expansion(d: int) -> NDArray[np.int64]:
     """Minors of the first 1, 2, …, d rows, each expanded along its last row."""
     terms = []

@@ -19,9 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.jit import kernel
-from tropicell.certificate._cone import _invert, _prove_vertex
 from tropicell.certificate._flat import COVER_MORE, FilterNetwork, PatternTable
-from tropicell.certificate._kernels import ERROR, OFFSET, _piece, doubtful, go_to, scaled
+from tropicell.certificate._kernels import (
+    ERROR,
+    OFFSET,
+    _piece,
+    doubtful,
+    go_to,
+    is_central,
+    scaled,
+)
 from tropicell.certificate._signs import (
     INFINITY,
     FineSigns,
@@ -32,6 +39,7 @@ from tropicell.certificate._signs import (
     surely_positive,
     turn,
 )
+from tropicell.certificate._vertices import invert, prove_vertex
 from tropicell.geometry.rounding import ROUND
 
 #: Ranges of patterns up to this are looked at one by one.
@@ -43,6 +51,9 @@ _PIVOTS, _NOTHING = 400, 1e-11
 #: Inequalities are moved outwards by about so much there, each by something else.
 _MOVED = 1e-9
 
+#: What a doubt at the point of a basis counts; one along an edge counts 1.
+_AT_THE_POINT = 0.5
+
 #: In a basis: no inequality yet. First in a basis: start from the witness.
 _FREE, _RESTART = -1, -2
 
@@ -51,6 +62,9 @@ _BEGIN, _END, _LAYER, _PATH, _TRAIL, _LINE, _NODE = range(7)
 
 #: What `TreeProof.used` counts.
 BASES, COUNTS, DOUBTS, PATHS, SIGNS, _USED = range(6)
+
+#: Columns of `TreeRoom.stopped`.
+_WAITING, _KNOWN, _STOPPED = range(3)
 
 #: Columns of `TreeProof.doubts`.
 AT, REGION, CLAIM, PATH_END, _DOUBT = range(5)
@@ -109,7 +123,7 @@ class TreeProof(NamedTuple):
 
 
 def new_tree_proof(regions: int, dimension: int, room: int) -> TreeProof:
-    """Room for a part of the list."""
+    """Room for a part of the list; `regions` is how many regions parts have at most."""
     return TreeProof(
         used=np.zeros(_USED, np.int64),
         bases=np.zeros((4 * room, dimension), np.int32),
@@ -117,6 +131,14 @@ def new_tree_proof(regions: int, dimension: int, room: int) -> TreeProof:
         doubts=np.zeros((room, _DOUBT), np.int64),
         paths=np.zeros(16 * room, np.int32),
         inside=np.zeros(regions, np.bool_),
+    )
+
+
+def larger(proof: TreeProof) -> TreeProof:
+    """The same with twice the room, for a kernel that has stopped because it was full."""
+    proofs = {name: getattr(proof, name) for name in ("bases", "counts", "doubts", "paths")}
+    return proof._replace(
+        **{name: np.concatenate([array, np.zeros_like(array)]) for name, array in proofs.items()}
     )
 
 
@@ -132,20 +154,31 @@ class TreeRoom(NamedTuple):
         For each of them where the linear program starts.
     rows, offsets, lines : ndarray
         The path: rows as those of `gather`, offsets of the linear program, lines.
+    slopes : ndarray, shape (d, rows)
+        The same rows without offsets, one coordinate after the other: loops over rows are fast.
+    stopped : ndarray, shape (2,)
+        Where the kernel has stopped because a proof was full: the cells that wait, of which it was
+        at the last, and the length of ``trail``; 0 if it has not.
     central : ndarray of bool
         Which rows go through the origin for sure.
     known, trail : ndarray
         Whether a line is in the path or follows from it; these lines in order.
     claims : ndarray
         The inequalities that must follow.
+    claim_rows, claim_sizes, claim_bounds : ndarray
+        The same, as in `InequalityArrays`, side by side.
+    claim_values, claim_doubts : ndarray
+        Their values at a column; at how many of the columns that were tried last each of them is
+        not surely positive.
     ands, ors : ndarray of uint64, shape (words,)
-    basis, edges, point, values, falls, goal, costs : ndarray
-        The linear program: places in the path, edges as rows, the point, the path's values there
-        and how fast they change along an edge; the inequality, and how it changes along edges.
-    taken : ndarray of bool
-        Which rows of the path are in the basis.
+    basis, edges, point, values, falls, steps, goal, costs : ndarray
+        The linear program: places in the path, edges as rows, the point, the path's values there,
+        how fast they change along an edge, and how far it is to where they are 0; the inequality,
+        and how it changes along edges.
     table, swaps, vertex, columns, shares, wholes, fine : ndarray, FineSigns
         The proof: as in `tropicell.certificate._cone`, for one basis.
+    has_twins : bool
+        Whether any line has a twin.
     """
 
     nodes: NDArray[np.int64]
@@ -155,10 +188,17 @@ class TreeRoom(NamedTuple):
     rows: NDArray[np.float64]
     offsets: NDArray[np.float64]
     lines: NDArray[np.int64]
+    slopes: NDArray[np.float64]
+    stopped: NDArray[np.int64]
     central: NDArray[np.bool_]
     known: NDArray[np.bool_]
     trail: NDArray[np.int64]
     claims: NDArray[np.int64]
+    claim_rows: NDArray[np.float64]
+    claim_sizes: NDArray[np.float64]
+    claim_bounds: NDArray[np.float64]
+    claim_values: NDArray[np.float64]
+    claim_doubts: NDArray[np.float64]
     ands: NDArray[np.uint64]
     ors: NDArray[np.uint64]
     basis: NDArray[np.int64]
@@ -166,9 +206,9 @@ class TreeRoom(NamedTuple):
     point: NDArray[np.float64]
     values: NDArray[np.float64]
     falls: NDArray[np.float64]
+    steps: NDArray[np.float64]
     goal: NDArray[np.float64]
     costs: NDArray[np.float64]
-    taken: NDArray[np.bool_]
     table: NDArray[np.float64]
     swaps: NDArray[np.int64]
     vertex: NDArray[np.float64]
@@ -177,6 +217,7 @@ class TreeRoom(NamedTuple):
     wholes: NDArray[np.float64]
     witness: NDArray[np.float64]
     fine: FineSigns
+    has_twins: bool
 
 
 def new_tree(flat: FilterNetwork, words: int, fine: FineSigns) -> TreeRoom:
@@ -191,10 +232,17 @@ def new_tree(flat: FilterNetwork, words: int, fine: FineSigns) -> TreeRoom:
         rows=np.zeros((most, d + 2)),
         offsets=np.zeros(most),
         lines=np.zeros(most, np.int64),
+        slopes=np.zeros((d, most)),
+        stopped=np.zeros(_STOPPED, np.int64),
         central=np.zeros(most, np.bool_),
         known=np.zeros(most, np.bool_),
         trail=np.zeros(most, np.int64),
         claims=np.zeros(most, np.int64),
+        claim_rows=np.zeros((d + 1, most)),
+        claim_sizes=np.zeros(most),
+        claim_bounds=np.zeros(most),
+        claim_values=np.zeros(most),
+        claim_doubts=np.zeros(most),
         ands=np.zeros(words, np.uint64),
         ors=np.zeros(words, np.uint64),
         basis=np.zeros(d, np.int64),
@@ -202,9 +250,9 @@ def new_tree(flat: FilterNetwork, words: int, fine: FineSigns) -> TreeRoom:
         point=np.zeros(d),
         values=np.zeros(most),
         falls=np.zeros(most),
+        steps=np.zeros(most),
         goal=np.zeros(d + 1),
         costs=np.zeros(d),
-        taken=np.zeros(most, np.bool_),
         table=np.zeros((d, d)),
         swaps=np.zeros(d, np.int64),
         vertex=np.zeros(d),
@@ -213,6 +261,7 @@ def new_tree(flat: FilterNetwork, words: int, fine: FineSigns) -> TreeRoom:
         wholes=np.zeros(d + 1),
         witness=np.zeros(d),
         fine=fine,
+        has_twins=bool((flat.twins != np.arange(len(flat.twins))).any()),
     )
 
 
@@ -298,24 +347,12 @@ def _append(flat, state, room, place, line, count):  # pragma: no cover - compil
     for c in range(d + 1):
         row[c] = found.rows[c, place] / largest
     row[ERROR] = found.bounds[place] / largest + 4.0 * ROUND
+    for c in range(d):
+        room.slopes[c, count] = row[c]
     share = 0.6180339887498949 * (line + 1)
     room.offsets[count] = row[OFFSET] + _MOVED * (1.0 + share - np.floor(share))
     room.lines[count] = line
-    room.central[count] = _is_central(flat, state, place)
-
-
-@kernel(inner=True)
-def _is_central(flat, state, place):  # pragma: no cover - compiled
-    """Whether an inequality's hyperplane goes through the origin for sure."""
-    found, d = state.inequalities, flat.inputs.shape[1] - 1
-    if found.rows[d, place] != 0.0:
-        return False
-    if place < len(flat.domain):
-        return True
-    line = found.lines[place]
-    neuron = flat.neurons[line]
-    exact = state.errors[flat.layers[neuron], d] == 0.0
-    return exact and flat.breakpoints[neuron, line - flat.first_lines[neuron]] == 0.0
+    room.central[count] = is_central(flat, state, place)
 
 
 # --- the linear program ---------------------------------------------------------------------------
@@ -331,55 +368,63 @@ def _start(room, count):  # pragma: no cover - compiled
             room.point[i] = room.witness[i]
             for j in range(d):
                 room.edges[i, j] = 1.0 if i == j else 0.0
+    values = room.values
     for k in range(count):
-        value = room.offsets[k]
-        for j in range(d):
-            value += room.rows[k, j] * room.point[j]
-        room.values[k] = max(value, 0.0)
-        room.taken[k] = False
+        values[k] = room.offsets[k]
+    _add_slopes(room, count, room.point, 1.0, values)
+    for k in range(count):
+        values[k] = values[k] if values[k] > 0.0 else 0.0
     for i in range(d):
         if room.basis[i] >= 0:
-            room.taken[room.basis[i]] = True
-            room.values[room.basis[i]] = 0.0
+            values[room.basis[i]] = 0.0
+
+
+@kernel(sums="fused", inner=True)
+def _add_slopes(room, count, along, factor, to):  # pragma: no cover - compiled
+    """Add how fast the path's rows change along a vector, times a factor."""
+    for j in range(len(along)):
+        slopes, step = room.slopes[j], factor * along[j]
+        for k in range(count):
+            to[k] += slopes[k] * step
 
 
 @kernel(sums="fused", inner=True)
 def _blocking(room, count, slot, sign):  # pragma: no cover - compiled
     """The first row of the path that is met along an edge, or -1."""
-    d, edge = len(room.basis), room.edges[slot]
+    d, edge, falls, values = len(room.basis), room.edges[slot], room.falls, room.values
     size = 0.0
     for j in range(d):
         size += abs(edge[j])
+    for k in range(count):
+        falls[k] = 0.0
+    _add_slopes(room, count, edge, sign, falls)
+    for i in range(d):
+        if room.basis[i] >= 0:
+            falls[room.basis[i]] = 0.0
+    steps, nothing = room.steps, -_NOTHING * size
+    for k in range(count):
+        steps[k] = values[k] / -falls[k] if falls[k] < nothing else np.inf
     best, least = -1, np.inf
     for k in range(count):
-        if room.taken[k]:
-            continue
-        fall = 0.0
-        for j in range(d):
-            fall += room.rows[k, j] * edge[j]
-        fall *= sign
-        room.falls[k] = fall
-        if fall < -_NOTHING * size and room.values[k] < -fall * least:
-            best, least = k, room.values[k] / -fall
+        if steps[k] < least:
+            best, least = k, steps[k]
     return best
 
 
 @kernel(sums="fused", inner=True)
 def _pivot(room, count, slot, sign, entering):  # pragma: no cover - compiled
     """Go along an edge to where a row of the path is met."""
-    d, edges, row = len(room.basis), room.edges, room.rows[entering]
-    step = room.values[entering] / -room.falls[entering]
+    d, edges, row, values = len(room.basis), room.edges, room.rows[entering], room.values
+    step = values[entering] / -room.falls[entering]
     for j in range(d):
         room.point[j] += sign * step * edges[slot, j]
     for k in range(count):
-        if not room.taken[k]:
-            room.values[k] = max(room.values[k] + step * room.falls[k], 0.0)
+        value = values[k] + step * room.falls[k]
+        values[k] = value if value > 0.0 else 0.0
     if room.basis[slot] >= 0:
-        room.taken[room.basis[slot]] = False
-        room.values[room.basis[slot]] = step
+        values[room.basis[slot]] = step
     room.basis[slot] = entering
-    room.taken[entering] = True
-    room.values[entering] = 0.0
+    values[entering] = 0.0
     scale = sign / room.falls[entering]
     cost = room.costs[slot] * scale
     for j in range(d):
@@ -441,13 +486,13 @@ def _prove_basis(flat, room):  # pragma: no cover - compiled
     for i in range(d):
         for j in range(d):
             room.table[i, j] = room.edges[j, i]
-    error, edge_error, sharp = _prove_vertex(
+    error, edge_error, sharp = prove_vertex(
         room.rows, room.basis, room.table, room.vertex, flat.rounding
     )
     if not sharp:
-        if not _invert(room.rows, room.basis, room.table, room.swaps, 0.0):
+        if not invert(room.rows, room.basis, room.table, room.swaps, 0.0):
             return False
-        error, edge_error, _ = _prove_vertex(
+        error, edge_error, _ = prove_vertex(
             room.rows, room.basis, room.table, room.vertex, flat.rounding
         )
         for i in range(d):
@@ -472,13 +517,36 @@ def _prove_basis(flat, room):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True)
-def _follows(flat, state, room, place, sharp):  # pragma: no cover - compiled
-    """Whether an inequality surely follows from the basis.
+def _try_claims(flat, state, room, claims):  # pragma: no cover - compiled
+    """Find out which inequalities surely follow from the basis; 0 in ``claim_doubts`` if one does.
 
     It is not negative at the point of the basis, and along its edges: these are the constant and
-    the factors of the combination. `sharp` says whether doubtful signs are worked out.
+    the factors of the combination.
     """
-    found, d, columns = state.inequalities, len(room.basis), room.columns
+    d, rows, values, doubts = len(room.basis), room.claim_rows, room.claim_values, room.claim_doubts
+    sizes, bounds = room.claim_sizes, room.claim_bounds
+    for k in range(claims):
+        doubts[k] = 0.0
+    for column in range(d + 1):
+        share, whole = room.shares[column], room.wholes[column]
+        for k in range(claims):
+            values[k] = 0.0
+        for i in range(d + 1):
+            row, factor = rows[i], room.columns[column, i]
+            for k in range(claims):
+                values[k] += row[k] * factor
+        weight = 1.0 if column < d else _AT_THE_POINT
+        for k in range(claims):
+            doubts[k] += 0.0 if values[k] > sizes[k] * share + bounds[k] * whole else weight
+    for k in range(claims):
+        if doubts[k] == _AT_THE_POINT and _meet_at_origin(flat, state, room, room.claims[k]):
+            doubts[k] = 0.0  # there it is 0
+
+
+@kernel(sums="fused", inner=True)
+def _surely_follows(flat, state, room, k):  # pragma: no cover - compiled
+    """Whether an inequality follows from the basis; doubtful signs are worked out."""
+    found, d, columns, place = state.inequalities, len(room.basis), room.columns, room.claims[k]
     for column in range(d + 1):
         value = 0.0
         for i in range(d + 1):
@@ -488,7 +556,7 @@ def _follows(flat, state, room, place, sharp):  # pragma: no cover - compiled
             continue
         if column == d and _meet_at_origin(flat, state, room, place):
             continue  # it is 0
-        if value < -slack or not sharp or not _is_positive(flat, state, room, place, column):
+        if value < -slack or not _is_positive(flat, state, room, place, column):
             return False
     return True
 
@@ -496,7 +564,7 @@ def _follows(flat, state, room, place, sharp):  # pragma: no cover - compiled
 @kernel(inner=True)
 def _meet_at_origin(flat, state, room, place):  # pragma: no cover - compiled
     """Whether an inequality and the rows of the basis all go through the origin for sure."""
-    central = _is_central(flat, state, place)
+    central = is_central(flat, state, place)
     for i in range(len(room.basis)):
         central = central and room.central[room.basis[i]]
     return central
@@ -529,17 +597,76 @@ def _is_positive(flat, state, room, place, column):  # pragma: no cover - compil
 
 
 @kernel(inner=True)
+def _line_up(state, room, claims):  # pragma: no cover - compiled
+    """Copy the inequalities that must follow, side by side."""
+    found = state.inequalities
+    for k in range(claims):
+        place = room.claims[k]
+        for i in range(len(room.claim_rows)):
+            room.claim_rows[i, k] = found.rows[i, place]
+        room.claim_sizes[k], room.claim_bounds[k] = found.sizes[place], found.bounds[place]
+        room.claim_doubts[k] = 0.0
+
+
+@kernel(inner=True)
+def _take_out(room, k, claims):  # pragma: no cover - compiled
+    """Put the last of the inequalities that must follow to place k; how many are left."""
+    last = claims - 1
+    room.claims[k], room.claim_doubts[k] = room.claims[last], room.claim_doubts[last]
+    for i in range(len(room.claim_rows)):
+        room.claim_rows[i, k] = room.claim_rows[i, last]
+    room.claim_sizes[k], room.claim_bounds[k] = room.claim_sizes[last], room.claim_bounds[last]
+    return last
+
+
+@kernel(inner=True)
+def _prove_twins(flat, state, room, proof, count, claims):  # pragma: no cover - compiled
+    """Prove the inequalities that are multiples of one of the path; how many others are left.
+
+    Twins are the same hyperplane on every pattern. They are on the same side of it if the signs of
+    a coefficient say so, one that is larger than its error.
+    """
+    found, used, left = state.inequalities, proof.used, 0
+    for c in range(claims):
+        place, twin = room.claims[c], -1
+        line = found.lines[place]
+        for k in range(count):
+            other = state.places[room.lines[k]]
+            if flat.twins[room.lines[k]] == flat.twins[line] and other >= 0:
+                for i in range(len(found.rows) - 1):
+                    a, b = found.rows[i, place], found.rows[i, other]
+                    if abs(a) > found.bounds[place] and abs(b) > found.bounds[other]:
+                        twin = k if (a > 0.0) == (b > 0.0) else -1
+                        break
+                break
+        if twin < 0:
+            room.claims[left] = place
+            left += 1
+            continue
+        proof.bases[used[BASES], :] = 0
+        proof.bases[used[BASES], 0] = room.lines[twin]
+        used[BASES] += 1
+        used[SIGNS] += 1
+    return left
+
+
+@kernel(inner=True)
 def _prove_claims(flat, state, room, proof, count, claims, region):  # pragma: no cover - compiled
     """Prove that inequalities follow from the path, or note that it is in doubt."""
     found, used, d = state.inequalities, proof.used, len(room.basis)
     before = used[BASES]
+    if room.has_twins:
+        claims = _prove_twins(flat, state, room, proof, count, claims)
     if claims > 0:
         _start(room, count)
-    for c in range(claims):
-        place = room.claims[c]
-        if place < 0:
-            continue
-        largest = 0.0
+        _line_up(state, room, claims)
+    while claims > 0:
+        # Next comes the one with the fewest doubts at the last basis: its own is nearby.
+        k = 0
+        for other in range(1, claims):
+            if room.claim_doubts[other] < room.claim_doubts[k]:
+                k = other
+        place, largest = room.claims[k], 0.0
         for j in range(d):
             largest = max(largest, abs(found.rows[j, place]))
         largest = largest if largest > 0.0 else 1.0
@@ -548,24 +675,27 @@ def _prove_claims(flat, state, room, proof, count, claims, region):  # pragma: n
         if (
             _minimise(room, count)
             and _prove_basis(flat, room)
-            and _follows(flat, state, room, place, True)
+            and _surely_follows(flat, state, room, k)
         ):
             for j in range(d):
                 proof.bases[used[BASES], j] = room.lines[room.basis[j]]
             used[BASES] += 1
             used[SIGNS] += d + 1
-            for k in range(c + 1, claims):
-                if room.claims[k] >= 0 and _follows(flat, state, room, room.claims[k], False):
-                    room.claims[k] = -1
+            claims = _take_out(room, k, claims)
+            _try_claims(flat, state, room, claims)
+            for other in range(claims - 1, -1, -1):
+                if room.claim_doubts[other] == 0.0:
+                    claims = _take_out(room, other, claims)
                     used[SIGNS] += d + 1
             continue
         doubt = proof.doubts[used[DOUBTS]]
         doubt[AT], doubt[REGION], doubt[CLAIM] = used[COUNTS], region, found.lines[place]
-        for k in range(count):
-            proof.paths[used[PATHS] + k] = room.lines[k]
+        for j in range(count):
+            proof.paths[used[PATHS] + j] = room.lines[j]
         used[PATHS] += count
         doubt[PATH_END] = used[PATHS]
         used[DOUBTS] += 1
+        claims = _take_out(room, k, claims)
     proof.counts[used[COUNTS]] = used[BASES] - before
     used[COUNTS] += 1
 
@@ -650,16 +780,21 @@ def prove_cells(flat, state, room, regions, proof, first, last):  # pragma: no c
     Returns
     -------
     int
-        `DONE`; `FULL`, if there is not enough room for the proof; `WRONG`, if a pattern is.
+        `DONE`; `FULL`, if there is not enough room for the proof: with a `larger` one the next call
+        goes on; `WRONG`, if a pattern is.
     """
     layers, d, used = len(flat.starts) - 2, flat.inputs.shape[1] - 1, proof.used
     bits, count = regions.patterns.bits, flat.domain_lines
-    used[:] = 0
-    room.known[:] = False
-    for k in range(count):
-        _append(flat, state, room, k, k + 1, k)
-    room.basis[0] = _RESTART
-    top, trail = _push(room, 0, 0, len(regions.patterns.words), 1, count, 0, 0), 0
+    top, trail = room.stopped[_WAITING], room.stopped[_KNOWN]
+    room.stopped[:] = 0
+    if top == 0:
+        used[:] = 0
+        proof.inside[:] = False
+        room.known[:] = False
+        for k in range(count):
+            _append(flat, state, room, k, k + 1, k)
+        room.basis[0] = _RESTART
+        top, trail = _push(room, 0, 0, len(regions.patterns.words), 1, count, 0, 0), 0
     while top > 0:
         top -= 1
         node = room.nodes[top]
@@ -691,6 +826,7 @@ def prove_cells(flat, state, room, regions, proof, first, last):  # pragma: no c
                 or used[DOUBTS] + claims > len(proof.doubts)
                 or used[PATHS] + claims * count > len(proof.paths)
             ):
+                room.stopped[_WAITING], room.stopped[_KNOWN] = top + 1, trail
                 return FULL
             _prove_claims(flat, state, room, proof, count, claims, begin)
         if varying >= 0:

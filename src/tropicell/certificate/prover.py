@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from tropicell._runtime.parts import check_workers, in_parts
 from tropicell._runtime.progress import each
 from tropicell.certificate._branches import TreeFound, TreeProofs, prove_tree, suits
 from tropicell.certificate._exact import ProofError, RegionProof, RegionProver, follow
-from tropicell.certificate._filter import Filtered, filter_regions, hinted
+from tropicell.certificate._filter import Filtered, Ground, filter_regions
 from tropicell.certificate._rows import PatternRows
 from tropicell.geometry.arithmetic import EXACT, to_rationals
 from tropicell.geometry.polyhedra import Point, from_point, to_point
@@ -309,11 +310,7 @@ class _ProofJob:
         self.regions = regions
         self.workers = workers
         self.show = show
-        self.exact = PatternRows(regions.network, regions.domain)
-        lines = regions.lines
-        self.prover = RegionProver(
-            self.exact, regions.packed.find, lambda line: str(lines.boundary(line))
-        )
+        self.ground = Ground(regions)
         self.failures: list[str] = []
         self.filtered = Filtered.nothing(len(regions), regions.network.n_inputs)
         self.tree: TreeFound | None = None
@@ -321,6 +318,19 @@ class _ProofJob:
         self.proofs: dict[int, RegionProof] = {}
         self.witnesses = 0  # of regions that the filter has proved but for them
         self.exact_witnesses: dict[int, Point] = {}
+
+    @cached_property
+    def exact(self) -> PatternRows:
+        """Exact inequalities; most proofs need none."""
+        return PatternRows(self.regions.network, self.regions.domain)
+
+    @cached_property
+    def prover(self) -> RegionProver:
+        """Exact arithmetic, likewise."""
+        regions = self.regions
+        return RegionProver(
+            self.exact, regions.packed.find, lambda line: str(regions.lines.boundary(line))
+        )
 
     def run(self, facets: bool) -> None:
         """First what is cheap, then the filter, then exact arithmetic for what is left.
@@ -334,20 +344,21 @@ class _ProofJob:
         if self.failures:
             return
         if regions.covers and not facets and suits(regions):
-            self.tree = prove_tree(regions, self.workers, self.show)
+            self.tree = prove_tree(regions, self.workers, self.show, self.ground)
         if self.tree is not None:
             inside = self.tree.inside
             self.filtered = self.filtered._replace(inside=inside, signs=self.tree.signs)
             self._prove_exactly(np.flatnonzero(~inside), closed=False)
             self._prove_claims()
             return
-        self.filtered = filter_regions(regions, self.workers, self.show)
+        self.filtered = filter_regions(regions, self.workers, self.show, self.ground)
         left = np.flatnonzero(~(self.filtered.proved & self.filtered.inside))
         self._prove_exactly(left, closed=regions.covers)
 
     def _prove_exactly(self, indices: NDArray[np.intp], closed: bool) -> None:
-        regions, filtered = self.regions, self.filtered
-        hints = hinted(regions, "facet_lines")
+        if not indices.size:
+            return
+        regions, filtered, hints = self.regions, self.filtered, self.ground.facet_lines
         for index in each(indices.tolist(), " regions", self.show):
             check()
             hint = None if hints is None else hints[index].tolist()
@@ -416,7 +427,7 @@ class _ProofJob:
             "regions_by_filter": filtered,
             "regions_exact": exact,
             "signs_by_filter": self.filtered.signs,
-            "signs_exact": self.prover.signs,
+            "signs_exact": self.prover.signs if "prover" in vars(self) else 0,
         }
 
     def columns(self) -> RegionProofs | TreeProofs:
@@ -448,13 +459,13 @@ def _merged(some: Ragged, others: Ragged, chosen: NDArray[np.bool_]) -> Ragged:
     """Where chosen, the rows of one array; elsewhere the rows of another, one after the other."""
     if chosen.all():
         return some
-    counts = some.counts.copy()
-    kept = np.repeat(chosen, counts)
-    counts[~chosen] = others.counts
-    place = np.repeat(chosen, counts)
-    values = np.empty((len(place), *some.values.shape[1:]), dtype=np.int64)
-    values[place], values[~place] = some.values[kept], others.values
-    return Ragged.from_counts(values, counts)
+    counts, starts, parts, at = some.counts, some.ends - some.counts, list[NDArray[Any]](), 0
+    left = np.flatnonzero(~chosen)
+    counts[left] = others.counts
+    for other, row in enumerate(left.tolist()):  # few, or exact arithmetic took far longer
+        parts += [some.values[at : starts[row]], others[other]]
+        at = int(some.ends[row])
+    return Ragged.from_counts(np.concatenate([*parts, some.values[at:]]), counts)
 
 
 def wrong_patterns(packed: PackedPatterns, network: Network, workers: int = 1) -> list[str]:

@@ -27,7 +27,7 @@ Operator = Matrix | Convolution
 ArithmeticName = Literal["exact", "float"]
 
 #: From this many scalar products on, FLINT's matrix product beats NumPy's loop over objects.
-_FLINT_PAYS = 2_000
+_FLINT_PAYS = 32
 
 #: So many numbers are converted, and so many products summed up in FLINT, between two looks at
 #: the clock: some hundredths of a second, if the numbers are of ordinary length.
