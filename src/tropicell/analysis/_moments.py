@@ -10,8 +10,10 @@ weight
     W(v) = 1 / |det A_v|,    W(F) = Σ s_g(apex of F) W(F ∩ g)
 
 over its facets F ∩ g without the apex. All summands are positive; each face is worked out once,
-however many chains go through it. (All corners must lie on d facets only; others are left out.)
+however many chains go through it. (All corners must lie on d facets only.)
 With three and four inputs most polytopes are small, and `_solids` is faster.
+Where corners lie on more facets, as in networks without biases, the pyramids are followed one by
+one, as in the cells engine.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from tropicell.analysis._solids import (
     solid_room,
     weigh_polygons,
 )
+from tropicell.engines.cells._volume import measure_fan
 from tropicell.geometry.rounding import ROUND
 from tropicell.network._layer_maps import LayerMaps, enter_layer, layer_maps
 from tropicell.network.flat import FlatNetwork
@@ -150,6 +153,8 @@ class MomentRoom(NamedTuple):
         Where a face is found, and when that was written; how often something was looked for.
     links : ndarray
         For each face and each of its facets the face of the next dimension that leaves it out.
+    order, fan : ndarray
+        For polytopes with corners on more facets: all corners, and those of a face at each level.
     solid : SolidRoom
     """
 
@@ -170,6 +175,8 @@ class MomentRoom(NamedTuple):
     stamps: IntArray
     turn: IntArray
     links: IntArray
+    order: IntArray
+    fan: IntArray
     solid: SolidRoom
 
 
@@ -200,6 +207,8 @@ def moment_room(
         stamps=np.zeros(size, np.int64),
         turn=np.zeros(1, np.int64),
         links=np.zeros(faces * d, np.int64),
+        order=np.zeros(corners, np.int64),
+        fan=np.zeros((d + 3, corners), np.int64),
         solid=solid_room(d, MOST_FACETS, free),
     )
 
@@ -269,9 +278,11 @@ def polytopes(
         for i in range(n):
             for c in range(d):
                 room.points[i, c] = points[begin + i, c] * scale[c]
-        if not _find_facets(room, n, m):
-            continue
-        weight, at = weigh(room, n, m, centred)
+        weight, at = 0.0, 0
+        if _find_facets(room, n, m):
+            weight, at = weigh(room, n, m, centred)
+        elif _find_all_facets(room, n, m):
+            weight = _follow(room, n, m)
         if not weight > 0.0:
             continue
         sizes[region], doubts[region] = weight / unit, room.doubt[at, 0] / unit
@@ -376,10 +387,73 @@ def _find_facets(room: Any, n: int, m: int) -> bool:
             if bits >> np.uint64(f) & _ONE == _NONE and not values[i, f] * share > largest:
                 return False
         room.tight[i] = bits
-    for i in range(n - 1, -1, -1):
-        for c in range(d):
-            room.points[i, c] -= room.points[0, c]
+    _see_from_first(room, n)
     return True
+
+
+@kernel(inner=True)
+def _see_from_first(room: Any, n: int) -> None:
+    """Points relative to the first one."""
+    for i in range(n - 1, -1, -1):
+        for c in range(room.points.shape[1]):
+            room.points[i, c] -= room.points[0, c]
+
+
+@kernel(inner=True)
+def _find_all_facets(room: Any, n: int, m: int) -> bool:
+    """Which corners lie on which facets, of whatever number; False if that is not clear.
+
+    Needs the values that `_find_facets` has written.
+    """
+    d = room.points.shape[1]
+    for i in range(n):
+        bits, count, reach = _NONE, 0, 1.0
+        for c in range(d):
+            reach += abs(room.points[i, c])
+        for f in range(m):
+            value = abs(room.values[i, f])
+            if value <= _ROUNDED * reach:
+                bits |= _ONE << np.uint64(f)
+                count += 1
+            elif not value * _APART > _ROUNDED * reach:
+                return False
+        if count < d:
+            return False
+        room.tight[i] = bits
+    _see_from_first(room, n)
+    return True
+
+
+@kernel(inner=True)
+def _follow(room: Any, n: int, m: int) -> float:
+    """The weight of any polytope, pyramid by pyramid; its moment is the first one in the room."""
+    d, whole, reach, surface = room.points.shape[1], 1.0, 1.0, 0.0
+    moment = room.moment[0, 0]
+    for c in range(d):
+        moment[c] = 0.0
+        whole *= c + 1
+    for f in range(m):
+        reach = max(reach, abs(room.rows[f, d]))
+    for c in range(d):  # of the box around it: errors of corners move that
+        side = 1.0
+        for other in range(d):
+            if other != c:
+                low, high = 0.0, 0.0
+                for i in range(n):
+                    x = room.points[i, other]
+                    low, high = min(low, x), max(high, x)
+                side *= high - low
+        surface += side
+    for i in range(n):
+        room.order[i] = i
+    corners = room.order[:n]
+    weight = whole * measure_fan(
+        room.points, room.tight, corners, m, False, room.fan, room.square, moment
+    )
+    for c in range(d):
+        moment[c] *= whole * (d + 1)
+    room.doubt[0, 0] = whole * 8.0 * d * ROUND * reach * surface
+    return weight
 
 
 @kernel(inner=True)

@@ -39,6 +39,24 @@ def volume(
     square : ndarray, shape (d, d)
         Room for a matrix.
     """
+    return measure_fan(points, tight, corners, facets, simple, faces, square, square[0, :0])
+
+
+@kernel(inner=True)
+def measure_fan(
+    points: Any,
+    tight: Any,
+    corners: Any,
+    facets: int,
+    simple: bool,
+    faces: Any,
+    square: Any,
+    moment: Any,
+) -> float:
+    """Volume of a polytope; the integrals of its coordinates are added to `moment`, if it has room.
+
+    For all else see `volume`.
+    """
     n, d = len(corners), len(square)
     total = 0.0
     for i in range(n):
@@ -56,7 +74,13 @@ def volume(
             for i in range(d):
                 for c in range(d):
                     square[i, c] = points[faces[i + 1, 0], c] - points[faces[0, 0], c]
-            total += _determinant(square, d)
+            part = _determinant(square, d)
+            total += part
+            for c in range(len(moment)):
+                centre = 0.0
+                for i in range(d + 1):
+                    centre += points[faces[i, 0], c]
+                moment[c] += part * centre / ((d + 1) * scale)
             level -= 1
             continue
         f = places[level]
