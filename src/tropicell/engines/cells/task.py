@@ -165,7 +165,7 @@ class CellTask:
         self.store = store = store or self.where is not None
         self.focus = None if self.where is not None else plan.focus
         self.grain = _grain(plan.flat, store, self.focus is not None)
-        self.volumes = network.n_inputs <= 3 if volumes is None else volumes
+        self.volumes = network.n_inputs <= 2 if volumes is None else volumes
         self.tame = arithmetic == "float" or plan.tame
         if self.where is not None:
             if arithmetic != "exact":
