@@ -389,9 +389,12 @@ class Search:
                     f"the engine {engine.name!r} has no {what}; use 'cells' or 'halfspaces'"
                 )
             return engine.run(network, domain, options.arithmetic, halt)
-        wanted = {} if options.where is None else {"where": options.where}
+        wanted: dict[str, Any] = {} if options.where is None else {"where": options.where}
+        in_memory = options.checkpoint is None and options.out is None
+        if in_memory and engine.name == "cells" and network.n_inputs > 2:
+            wanted["volumes"] = False  # from corners and facets, when somebody asks for them
         task = engine.task(network, domain, options.arithmetic, store=store, **wanted)
-        if options.checkpoint is None and options.out is None:
+        if in_memory:
             # All will be in memory anyway, if nothing limits it.
             unlimited = options.max_regions is None and options.max_bytes is None
             most_waiting = sys.maxsize if store and not pausing and unlimited else None

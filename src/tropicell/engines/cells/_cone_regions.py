@@ -21,6 +21,8 @@ import numpy as np
 from tropicell._runtime.jit import bit_count, kernel, lowest_bit, template
 from tropicell.engines._unit_kernels import guessed_cells, pack_pattern
 from tropicell.engines.cells._bounds import (
+    cone_roundings,
+    inside_bound,
     minors_error,
     scaled_ray_error,
     to_below_1,
@@ -38,7 +40,7 @@ from tropicell.engines.cells._cone import (
     is_sharp,
     sharpen_ray,
     write_point,
-    write_region,
+    write_volume,
 )
 from tropicell.engines.cells._rays import meet, minors_3, minors_4, orient, row_value
 from tropicell.engines.cells._state import (
@@ -86,6 +88,9 @@ _INSIDE = 0.6
 #: Boundaries, or neurons, of a word of bits; a pair of points is one number: i * this + j.
 _WORD, _CODE = 64, 1 << 20
 
+#: Facets that a processor looks at together.
+_VECTOR = 8
+
 
 @kernel(late=True)
 def store_regions(flat: Any, room: Any, pattern: Any, record: Any, options: Any) -> int:
@@ -122,7 +127,7 @@ def store_regions(flat: Any, room: Any, pattern: Any, record: Any, options: Any)
     if not _locate(flat, room.maps, stack, record[LAYER], points, options, d):
         state[CUT_FROM] = state[TOP]
         return CUT_IT
-    regions = _gather(stack.arrangement, points, count)
+    regions = _gather(stack.arrangement, points, count, d)
     if regions < 0:
         return CUT_IT
     corners = stack.arrangement.ends[regions - 1]
@@ -207,14 +212,21 @@ def _take_rays(stack: Any, record: Any, first: int) -> bool:
     found, bits = stack.arrangement, stack.bits
     n, count, start = record[N_CORNERS], record[N_CONFLICTS], record[CORNER_AT]
     every = (ONE << np.uint64(count)) - ONE
+    in_order = 0
+    for k in range(count):
+        in_order += found.rows[k] - first == k
     for i in range(n):
         ray = np.uint64(stack.corners[start + i])
         above, below = NONE, NONE
-        for k in range(count):
-            place = found.rows[k] - first
-            word, shift = np.uint64(BIT_WORDS * (place // _WORD)), np.uint64(place % _WORD)
-            above |= ((bits[ray, word + np.uint64(POSITIVE_BITS)] >> shift) & ONE) << np.uint64(k)
-            below |= ((bits[ray, word + np.uint64(NEGATIVE_BITS)] >> shift) & ONE) << np.uint64(k)
+        if in_order == count:
+            above = bits[ray, np.uint64(POSITIVE_BITS)] & every
+            below = bits[ray, np.uint64(NEGATIVE_BITS)] & every
+        else:
+            for k in range(count):
+                place, at = found.rows[k] - first, np.uint64(k)
+                word, shift = np.uint64(BIT_WORDS * (place // _WORD)), np.uint64(place % _WORD)
+                above |= ((bits[ray, word + np.uint64(POSITIVE_BITS)] >> shift) & ONE) << at
+                below |= ((bits[ray, word + np.uint64(NEGATIVE_BITS)] >> shift) & ONE) << at
         if above | below != every:
             return False
         found.rays[i] = ray
@@ -237,6 +249,7 @@ def _take_facets(stack: Any, at: int, many: int, d: int) -> None:
             square += table[row, c] * table[row, c]
         found.errors[to], found.squares[to] = table[row, d + 1], square
         found.table_at[to] = place
+        found.signs[to] = 1.0 if stack.facets[at + f] > 0 else -1.0
 
 
 @template
@@ -498,24 +511,21 @@ def _locate(
 
 
 @kernel(inner=True, inlined=True)
-def _gather(found: Any, points: int, count: int) -> int:
-    """Find the regions that points belong to, and the corners of each, in their order.
+def _gather(found: Any, points: int, count: int, d: int) -> int:
+    """Find the regions that points belong to: the corners of each, its facets, and its middle.
 
     Returns the number of regions, or `_TOO_MANY`. They are handed out as they are when cells are
     cut: what lies below the boundary that is laid first comes first, so by their keys as numbers.
+    So are their corners, whose sum is the same then, bit for bit.
     """
-    table, keys, ends, corners, sides = (
-        found.table,
-        found.keys,
-        found.ends,
-        found.corners,
-        found.sides,
-    )
-    sets = 1 << count
+    table, keys, ends, shares = found.table, found.keys, found.ends, found.shares
+    tags, sides, corners, used = found.tags, found.sides, found.corners, found.used
+    sets, all_tags = 1 << count, NONE
     for key in range(sets):
         table[key] = 0
     for v in range(points):
         on, above = sides[np.uint64(v), ZERO_BITS], sides[np.uint64(v), POSITIVE_BITS]
+        all_tags |= tags[v]
         some = on
         while some != NONE:
             table[above | some] += 1
@@ -526,32 +536,67 @@ def _gather(found: Any, points: int, count: int) -> int:
     for key in range(sets):
         if regions > room:
             return _TOO_MANY
-        many = table[key]
-        table[key] = total
+        many, at = table[key], np.uint64(regions)
+        table[key] = regions
+        keys[at], ends[at], shares[at] = key, total, float(many)
         total += many
-        keys[np.uint64(regions)], ends[np.uint64(regions)] = key, total
         regions += int(many != 0)
     if total > len(corners):
         return _TOO_MANY
+    if all_tags & INFINITE != NONE:
+        _count_finite(found, points, regions)
+    width = 4 if d <= 4 else d
+    for r in range(regions):
+        shares[r] = 1.0 / shares[r] if shares[r] > 0.0 else 0.0
+        used[r] = NONE
+        for c in range(width):
+            found.middles[r, c] = 0.0
     for v in range(points):
+        at, tag = np.uint64(v), tags[v]
+        on, above = sides[at, ZERO_BITS], sides[at, POSITIVE_BITS]
+        some = on
+        while some != NONE:
+            _add_corner(found, np.uint64(table[above | some]), at, tag, d)
+            some = (some - ONE) & on
+        _add_corner(found, np.uint64(table[above]), at, tag, d)
+    return regions
+
+
+@template
+def _count_finite(found: Any, points: int, regions: int) -> None:
+    """Count the corners of each region that do not lie at infinity."""
+    table, sides, shares = found.table, found.sides, found.shares
+    for r in range(regions):
+        shares[r] = 0.0
+    for v in range(points):
+        if found.tags[v] & INFINITE != NONE:
+            continue
         on, above = sides[np.uint64(v), ZERO_BITS], sides[np.uint64(v), POSITIVE_BITS]
         some = on
         while some != NONE:
-            corners[np.uint64(table[above | some])] = v
-            table[above | some] += 1
+            shares[table[above | some]] += 1.0
             some = (some - ONE) & on
-        corners[np.uint64(table[above])] = v
-        table[above] += 1
-    return regions
+        shares[table[above]] += 1.0
+
+
+@template
+def _add_corner(found: Any, r: Any, v: Any, tag: Any, d: int) -> None:
+    """Let a point be the next corner of a region: of its middle, and on its facets."""
+    middles, places, at = found.middles, found.places, found.ends[r]
+    found.corners[np.uint64(at)] = v
+    found.ends[r] = at + 1
+    found.used[r] |= tag
+    part = found.shares[r] if tag & INFINITE == NONE else 1.0
+    for c in range(d):
+        middles[r, c] += places[v, c] * part
 
 
 @kernel(inner=True, inlined=True)
 def _write_all(flat: Any, room: Any, pattern: Any, record: Any, options: Any, regions: int) -> bool:
     """Write all regions; False if one needs exact arithmetic."""
     lines, stack, state, out = flat.lines, room.stack, room.state, room.out
-    found, layer = stack.arrangement, record[LAYER]
-    count, facets, at = record[N_CONFLICTS], record[N_FACETS], record[FACET_AT]
-    among = at, facets + count
+    found, layer, d = stack.arrangement, record[LAYER], dimension_of(lines, stack)
+    count, facets = record[N_CONFLICTS], record[N_FACETS]
     prefix = lines.row_start[layer] - lines.row_start[1]
     width = lines.row_start[layer + 1] - lines.row_start[layer]
     for j in range(prefix):
@@ -559,24 +604,90 @@ def _write_all(flat: Any, room: Any, pattern: Any, record: Any, options: Any, re
     for j in range(width):
         out.pattern[prefix + j] = stack.patterns[record[PIECES_AT] + j]
     _write_patterns(lines, stack, record, options.bits, prefix + width, out, state[OUT], regions)
+    _take_rows(stack, facets, count, d)
+    first, total = state[OUT_POINTS], found.ends[regions - 1]
+    places, corners = out.places[state[OUT_CORNERS] :], found.corners[:total]
+    for i in range(total):
+        places[i] = first + corners[i]
+    state[OUT_CORNERS] += total
     begin = 0
     for r in range(regions):
-        key = found.keys[r]
-        for k in range(count):
-            step = count - 1 - k
-            is_above = (key >> np.uint64(k)) & ONE != NONE
-            label = record[TABLE_END] + step + 1
-            stack.facets[at + facets + step] = label if is_above else -label
-        shape = found.places, found.tags, found.corners[begin : found.ends[r]]
-        if not write_region(lines, stack, shape, among, True, out, options, state):
+        at, k, o = np.uint64(r), state[OUT], state[OUT_FACETS]
+        used = found.used[at]
+        rest = used & FACET_BITS
+        if options.exact and not _is_inside(found, at, rest, facets, count, d):
             return False
-        k = state[OUT]
-        out.vertex_counts[k] = found.ends[r] - begin
-        begin = found.ends[r]
+        # Scales are powers of two, which round nothing.
+        for j in range(d):
+            out.witnesses[k, j] = found.middles[at, j] * (1.0 / lines.scale[j])
+        while rest != NONE:
+            line = found.labels[np.uint64(lowest_bit(rest))]
+            out.lines[o] = line
+            o += int(line != 0)  # which is infinity
+            rest &= rest - ONE
+        bounded = used & INFINITE == NONE
+        out.bounded[k] = bounded
+        out.vertex_counts[k] = found.ends[at] - begin
+        out.facet_counts[k] = o - state[OUT_FACETS]
+        if options.volumes:
+            shape = found.places, found.tags, found.corners[begin : found.ends[at]]
+            write_volume(lines, stack, shape, facets + count, True, bounded, out, k, d)
+        begin = found.ends[at]
         state[OUT] += 1
-        state[OUT_CORNERS] += out.vertex_counts[k]
-        state[OUT_FACETS] += out.facet_counts[k]
+        state[OUT_FACETS] = o
     return True
+
+
+@template
+def _take_rows(stack: Any, facets: int, count: int, d: int) -> None:
+    """Write the rows of the facets, positive inside, and of the boundaries, one by one coordinate.
+
+    Whole vectors of them: those that are nothing have rows of 0.
+    """
+    found, table, rows = stack.arrangement, stack.table, stack.arrangement.facet_rows
+    many = facets + count
+    for f in range(many):
+        place, to = np.uint64(found.table_at[f]), np.uint64(f)
+        sign = 1.0 if f >= facets else found.signs[to]
+        for c in range(d + 1):
+            rows[c, to] = table[place, c] * sign
+        rows[d + 1, to] = table[place, d + 1]
+        found.labels[to] = abs(stack.table_labels[place]) - 1
+    for f in range(many, _whole(many)):
+        for c in range(d + 2):
+            rows[c, np.uint64(f)] = 0.0
+
+
+@template
+def _whole(many: int) -> int:
+    """So many facets make whole vectors."""
+    return (many + _VECTOR - 1) // _VECTOR * _VECTOR
+
+
+@template
+def _is_inside(found: Any, r: Any, used: Any, facets: int, count: int, d: int) -> bool:
+    """Whether the middle of a region, in scaled coordinates, is surely inside: step 6.
+
+    `used`: its facets and the boundaries that it lies at, as bits.
+    """
+    rows, point, key = found.facet_rows, found.middles, found.keys[r]
+    size = 1.0
+    for j in range(d):
+        size += abs(point[r, j])
+    above, below = NONE, NONE
+    for f in range(_whole(facets + count)):
+        value = rows[d, f]
+        total = abs(value)
+        for j in range(d):
+            value += rows[j, f] * point[r, j]
+            total += abs(rows[j, f] * point[r, j])
+        bound = inside_bound(rows[d + 1, f], size, total, cone_roundings(d))
+        above |= np.uint64(value > bound) << np.uint64(f)
+        below |= np.uint64(-value > bound) << np.uint64(f)
+    wanted = (ONE << np.uint64(facets)) - ONE
+    for k in range(count):
+        wanted |= ((key >> np.uint64(k)) & ONE) << np.uint64(facets + count - 1 - k)
+    return bool(used & ~(above & wanted | below & ~wanted) == NONE)
 
 
 @template
@@ -587,9 +698,21 @@ def _write_patterns(
 
     Where neurons have two pieces only, bits are put into the words of the first one.
     """
-    keys, words = stack.arrangement.keys, out.words
+    found, words, count = stack.arrangement, out.words, record[N_CONFLICTS]
+    keys, switched = found.keys, found.spare
+    for k in range(count):
+        line = stack.conflicts[record[CONFLICT_AT] + k]
+        switched[k] = lines.line_row[line] - lines.row_start[1]
     if bits == 1:
         pack_pattern(out.pattern, neurons, bits, words[first])
+    if bits == 1 and words.shape[1] == 1:
+        word = words[first, 0]
+        for r in range(regions):
+            mine = word
+            for k in range(count):
+                mine |= ((keys[r] >> np.uint64(k)) & ONE) << np.uint64(switched[k])
+            words[first + r, 0] = mine
+        return
     for i in range(regions):
         r = regions - 1 - i  # the first one last: others begin with its words
         to, rest = words[first + r], keys[r]
@@ -597,8 +720,7 @@ def _write_patterns(
             for w in range(len(to)):
                 to[w] = words[first, w]
         while rest != NONE:
-            line = stack.conflicts[record[CONFLICT_AT] + lowest_bit(rest)]
-            neuron = lines.line_row[line] - lines.row_start[1]
+            neuron = switched[lowest_bit(rest)]
             if bits == 1:
                 to[neuron // _WORD] |= ONE << np.uint64(neuron % _WORD)
             else:
@@ -608,6 +730,5 @@ def _write_patterns(
             pack_pattern(out.pattern, neurons, bits, to)
             rest = keys[r]
             while rest != NONE:
-                line = stack.conflicts[record[CONFLICT_AT] + lowest_bit(rest)]
-                out.pattern[lines.line_row[line] - lines.row_start[1]] -= 1
+                out.pattern[switched[lowest_bit(rest)]] -= 1
                 rest &= rest - ONE

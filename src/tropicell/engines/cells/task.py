@@ -122,8 +122,7 @@ class CellTask:
     store : bool
         False: only count.
     volumes : bool, optional
-        Whether to compute volumes; default: up to three dimensions. Otherwise those
-        of bounded regions are ``nan``.
+        Whether to compute volumes; default: up to three dimensions.
     where : OutputSet, optional
         The set that regions have to meet. In exact arithmetic only.
 
@@ -165,7 +164,7 @@ class CellTask:
         self.store = store = store or self.where is not None
         self.focus = None if self.where is not None else plan.focus
         self.grain = _grain(plan.flat, store, self.focus is not None)
-        self.volumes = network.n_inputs <= 2 if volumes is None else volumes
+        self.volumes = network.n_inputs <= 3 if volumes is None else volumes
         self.tame = arithmetic == "float" or plan.tame
         if self.where is not None:
             if arithmetic != "exact":
