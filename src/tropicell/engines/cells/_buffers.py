@@ -255,7 +255,7 @@ def arrangement_arrays(d: int, store: bool) -> Arrangement:
     return Arrangement(
         rays=numbers(points),
         tags=sets(points),
-        sides=sets(points, BIT_WORDS),
+        sides=sets(BIT_WORDS, points),
         errors=np.zeros(facets),
         squares=np.zeros(facets),
         table_at=numbers(facets),

@@ -231,9 +231,9 @@ def _take_rays(stack: Any, record: Any, first: int) -> bool:
             return False
         found.rays[i] = ray
         found.tags[i] = stack.tags[start + i]
-        found.sides[i, POSITIVE_BITS] = above
-        found.sides[i, NEGATIVE_BITS] = below
-        found.sides[i, ZERO_BITS] = NONE
+        found.sides[POSITIVE_BITS, i] = above
+        found.sides[NEGATIVE_BITS, i] = below
+        found.sides[ZERO_BITS, i] = NONE
     return True
 
 
@@ -253,10 +253,9 @@ def _take_facets(stack: Any, at: int, many: int, d: int) -> None:
 
 
 @template
-def _across(sides: Any, p: Any, q: Any) -> Any:
-    """The boundaries that two points lie on different sides of."""
-    above, below = np.uint64(POSITIVE_BITS), np.uint64(NEGATIVE_BITS)
-    return sides[p, above] & sides[q, below] | sides[p, below] & sides[q, above]
+def _across(above: Any, below: Any, sides: Any, q: Any) -> Any:
+    """The boundaries that points lie on different sides of: one above and below these, one q."""
+    return above & sides[NEGATIVE_BITS, q] | below & sides[POSITIVE_BITS, q]
 
 
 @template
@@ -268,11 +267,11 @@ def _join_rays(found: Any, n: int, d: int) -> int:
     count, every = 0, 0
     for i in range(n):
         p = np.uint64(i)
-        mine = tags[p] & FACET_BITS
+        mine, above, below = tags[p] & FACET_BITS, sides[POSITIVE_BITS, p], sides[NEGATIVE_BITS, p]
         # Every pair is written, and stays if the list grows: no jumps.
         for j in range(i + 1, n):
             q = np.uint64(j)
-            across = _across(sides, p, q)
+            across = _across(above, below, sides, q)
             edges[np.uint64(count)], crossing[np.uint64(count)] = i * _CODE + j, across
             joined = int(bit_count(mine & tags[q]) >= d - 1)
             count += joined & int(across != NONE)
@@ -300,7 +299,7 @@ def _crossed_edges(found: Any, edges: int, k: Any) -> Any:
     for i in range(count):
         edge = pairs[np.uint64(i)]
         p, q = edge // _CODE, edge % _CODE
-        if (sides[np.uint64(p), POSITIVE_BITS] >> k) & ONE == NONE:
+        if (sides[POSITIVE_BITS, np.uint64(p)] >> k) & ONE == NONE:
             edge = q * _CODE + p
         place = i
         while place > 0 and pairs[np.uint64(place - 1)] > edge:
@@ -313,7 +312,8 @@ def _crossed_edges(found: Any, edges: int, k: Any) -> Any:
 @template
 def _put_edge(found: Any, edges: int, p: int, q: int, k: Any) -> int:
     """List an edge, if boundaries cross it that are laid after boundary k; returns how many are."""
-    across = _across(found.sides, np.uint64(p), np.uint64(q))
+    sides, at = found.sides, np.uint64(p)
+    across = _across(sides[POSITIVE_BITS, at], sides[NEGATIVE_BITS, at], sides, np.uint64(q))
     found.edges[np.uint64(edges)], found.crossing[np.uint64(edges)] = p * _CODE + q, across
     return edges + int(across & ((ONE << k) - ONE) != NONE)
 
@@ -327,7 +327,7 @@ def _crossed_pairs(found: Any, n: int, d: int) -> int:
     for i in range(n):
         above[np.uint64(n_above)] = i
         below[np.uint64(n_below)] = i
-        is_above = int(sides[np.uint64(i), POSITIVE_BITS] & ONE)
+        is_above = int(sides[POSITIVE_BITS, np.uint64(i)] & ONE)
         n_above += is_above
         n_below += 1 - is_above
     for i in range(n_above):
@@ -366,7 +366,7 @@ def _write_point(
             facet = stack.facets[at + apart]
             if apart >= facets:
                 other = np.uint64(count - 1 - (apart - facets))
-                if (sides[p, NEGATIVE_BITS] >> other) & ONE != NONE:
+                if (sides[NEGATIVE_BITS, p] >> other) & ONE != NONE:
                     facet = -facet
             if not orient(stack, ray, common, facet, d) and not fine_meet(
                 flat, current, stack, record[LAYER], ray, facet, d
@@ -376,12 +376,12 @@ def _write_point(
         ends = found.rays[p], found.rays[q]
         blend(stack, found.rows[k], ends[0], ends[1], ray, options.tolerance, d)
     above, below, _ = between(
-        sides[p, POSITIVE_BITS],
-        sides[p, NEGATIVE_BITS],
-        sides[p, ZERO_BITS],
-        sides[q, POSITIVE_BITS],
-        sides[q, NEGATIVE_BITS],
-        sides[q, ZERO_BITS],
+        sides[POSITIVE_BITS, p],
+        sides[NEGATIVE_BITS, p],
+        sides[ZERO_BITS, p],
+        sides[POSITIVE_BITS, q],
+        sides[NEGATIVE_BITS, q],
+        sides[ZERO_BITS, q],
     )
     rest = ((ONE << np.uint64(k)) - ONE) & ~(above | below)
     while rest != NONE:
@@ -396,9 +396,9 @@ def _write_point(
         rest ^= bit
     found.rays[v] = ray
     tags[v] = common | ONE << np.uint64(facets + step)
-    sides[v, POSITIVE_BITS] = above
-    sides[v, NEGATIVE_BITS] = below
-    sides[v, ZERO_BITS] = sides[p, ZERO_BITS] & sides[q, ZERO_BITS] | ONE << np.uint64(k)
+    sides[POSITIVE_BITS, v] = above
+    sides[NEGATIVE_BITS, v] = below
+    sides[ZERO_BITS, v] = sides[ZERO_BITS, p] & sides[ZERO_BITS, q] | ONE << np.uint64(k)
     return True
 
 
@@ -477,13 +477,13 @@ def _join(found: Any, edges: int, begin: int, end: int, k: Any, d: int) -> int:
     room, later = len(codes) - (end - begin), (ONE << k) - ONE
     for i in range(begin, end):
         p = np.uint64(i)
-        mine = tags[p] & FACET_BITS
+        mine, above, below = tags[p] & FACET_BITS, sides[POSITIVE_BITS, p], sides[NEGATIVE_BITS, p]
         if edges > room:
             return _DOUBT
         # Every pair is written, and stays if the list grows: no jumps.
         for j in range(i + 1, end):
             q = np.uint64(j)
-            across = _across(sides, p, q)
+            across = _across(above, below, sides, q)
             codes[np.uint64(edges)], crossing[np.uint64(edges)] = i * _CODE + j, across
             crossed = int(across >> k == NONE) & int(across & later != NONE)
             edges += crossed & int(bit_count(mine & tags[q]) >= d - 1)
@@ -524,7 +524,7 @@ def _gather(found: Any, points: int, count: int, d: int) -> int:
     for key in range(sets):
         table[key] = 0
     for v in range(points):
-        on, above = sides[np.uint64(v), ZERO_BITS], sides[np.uint64(v), POSITIVE_BITS]
+        on, above = sides[ZERO_BITS, np.uint64(v)], sides[POSITIVE_BITS, np.uint64(v)]
         all_tags |= tags[v]
         some = on
         while some != NONE:
@@ -553,7 +553,7 @@ def _gather(found: Any, points: int, count: int, d: int) -> int:
             found.middles[r, c] = 0.0
     for v in range(points):
         at, tag = np.uint64(v), tags[v]
-        on, above = sides[at, ZERO_BITS], sides[at, POSITIVE_BITS]
+        on, above = sides[ZERO_BITS, at], sides[POSITIVE_BITS, at]
         some = on
         while some != NONE:
             _add_corner(found, np.uint64(table[above | some]), at, tag, d)
@@ -571,7 +571,7 @@ def _count_finite(found: Any, points: int, regions: int) -> None:
     for v in range(points):
         if found.tags[v] & INFINITE != NONE:
             continue
-        on, above = sides[np.uint64(v), ZERO_BITS], sides[np.uint64(v), POSITIVE_BITS]
+        on, above = sides[ZERO_BITS, np.uint64(v)], sides[POSITIVE_BITS, np.uint64(v)]
         some = on
         while some != NONE:
             shares[table[above | some]] += 1.0

@@ -245,7 +245,7 @@ class Arrangement(NamedTuple):
         pool.
     tags : ndarray of uint64, shape (points,)
         The facets, and then the boundaries, that they lie on.
-    sides : ndarray of uint64, shape (points, BIT_WORDS)
+    sides : ndarray of uint64, shape (BIT_WORDS, points)
         The boundaries that they lie above, below, and on.
     errors, squares, table_at : ndarray, shape (facets,)
         Of the facets, and then of the boundaries: error bounds of their rows, the squares of the

@@ -30,6 +30,7 @@ from tropicell.engines.cells._where import nowhere
 from tropicell.engines.cells.focus import FocusMaker
 from tropicell.engines.cells.where import WantedSet
 from tropicell.engines.cells.worker import CellWorker
+from tropicell.engines.column_store import Place
 from tropicell.engines.units import (
     Arrays,
     Nodes,
@@ -159,7 +160,7 @@ class CellTask:
         self.tolerance = (tolerance or CellTolerance()).relative
         self.where = None if where is None else WantedSet(network, plan.flat, where)
         self.handed_out, self.shared = store, False
-        self.settle: Callable[[], None] | None = None
+        self.settle: Callable[[], Place | None] | None = None
         # What is left out is not counted without being looked at.
         self.store = store = store or self.where is not None
         self.focus = None if self.where is not None else plan.focus
