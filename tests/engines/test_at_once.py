@@ -110,7 +110,9 @@ def test_regions_that_are_written_where_they_stay(
     with small_units(limit):
         expected = enumerate_regions(network, domain, engine="cells")
         # Places are taken after every unit, and left where exact arithmetic finds regions.
-        with tuned(batch_regions=64), mock.patch.multiple(worker, _FIRST_TIME=10**9, _LATER=10**9):
+        soon = mock.patch.multiple(worker, _FIRST_TIME=10**9, _LATER=10**9)
+        little = mock.patch.multiple(column_store, _AHEAD=2, _FAR=0 if limit > 1 else 10**6)
+        with tuned(batch_regions=64), soon, little:
             found = enumerate_regions(network, domain, engine="cells")
             assert_same(found, expected)
             if len(found) > 1:
@@ -132,7 +134,8 @@ def test_a_place_is_used_and_left() -> None:
     with mock.patch.object(worker.CellWorker, "_go_to", go_to), small_units(2):
         expected = enumerate_regions(network, Box(-1, 1), engine="cells")
         assert not taken
-        with mock.patch.multiple(worker, _FIRST_TIME=10**9, _LATER=10**9):
+        soon = mock.patch.multiple(worker, _FIRST_TIME=10**9, _LATER=10**9)
+        with soon, mock.patch.multiple(column_store, _AHEAD=2, _FAR=0):
             found = enumerate_regions(network, Box(-1, 1), engine="cells")
     assert len(found) > 400
     assert taken.count(True) > 1  # the first one is soon full

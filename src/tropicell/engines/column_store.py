@@ -18,11 +18,12 @@ _NAMES = ("words", *Columns._fields[1:])
 #: Places among the points of a batch become places among those of all.
 _POINTS, _PLACES = _NAMES.index("points"), _NAMES.index("corner_places")
 
-#: Columns that are joined while they come get room for so many times as many, so that they are
-#: seldom copied to a larger place: it takes no memory before it is used. They get less if that were
-#: more than so many bytes, and hardly any if it can't be had. (And not more: large pieces of memory
-#: are handed out in large pages, which small results do not fill.)
-_FAR_AHEAD, _AHEAD, _LITTLE_AHEAD, _FAR = 16, 4, 1.25, 2**28
+#: Columns that are joined while they come get room for so many times as many as are expected, at
+#: least so many times as many as there are, so that they are seldom copied to a larger place: it
+#: takes no memory before it is used. They get the least if it were more than so many bytes, and
+#: hardly any if it can't be had. (And not much more than is used: large pieces of memory are handed
+#: out in large pages, which small results do not fill.)
+_FAR_AHEAD, _AHEAD, _LITTLE_AHEAD, _FAR = 4, 4, 1.25, 2**28
 
 #: Each time that so many bytes were added, one looks how much memory is left; so many have to be.
 _LOOK_EVERY, _RESERVE = 2**26, 2**28
@@ -94,12 +95,17 @@ class Store:
         self._batches.append(arrays)
         self.regions += len(columns.packed)
 
-    def settle(self) -> Place:
+    def settle(self, expected: float = 0.0) -> Place:
         """Copy the batches behind those before: their memory may be used for others then.
 
         What is read soon after it was written is still in the processor's cache, and memory that
         is used again need not be asked for: that is quicker than joining all batches at the end.
         Batches that lie there already (see `Place`) stay as they are.
+
+        Parameters
+        ----------
+        expected : float
+            How many regions are likely to come yet: a guess.
 
         Returns
         -------
@@ -124,7 +130,7 @@ class Store:
         """
         self._take_in_place()
         if self._batches:
-            self._copy_batches()
+            self._copy_batches(_FAR_AHEAD * (1.0 + expected / max(self.regions, 1)))
         return Place(
             dict(zip(_NAMES, self._settled or [None] * len(_NAMES), strict=True)),
             dict(zip(_NAMES, self._used, strict=True)),
@@ -145,8 +151,8 @@ class Store:
             taken += 1
         del self._batches[:taken]
 
-    def _copy_batches(self) -> None:
-        """Copy the other batches, for which room is made."""
+    def _copy_batches(self, ahead: float) -> None:
+        """Copy the other batches, for which room is made: so many times as much as they need."""
         columns = [
             () if any(part is None for part in parts) else parts
             for parts in zip(*self._batches, strict=True)
@@ -161,7 +167,7 @@ class Store:
                 kind = array.dtype
                 if column == _PLACES:
                     kind = _kind_for(points + added[_POINTS], kind)
-                array = _with_room(array, used, used + more, kind)  # noqa: PLW2901
+                array = _with_room(array, used, used + more, kind, ahead)  # noqa: PLW2901
             whole.append(array if columns[column] else None)
         for column, (array, used) in enumerate(zip(whole, self._used, strict=True)):
             if array is None:
@@ -282,7 +288,7 @@ def _kind_for(points: int, kind: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.int64) if points > np.iinfo(kind).max else kind
 
 
-def _with_room(array: Any, used: int, needed: int, kind: np.dtype[Any]) -> Any:
+def _with_room(array: Any, used: int, needed: int, kind: np.dtype[Any], ahead: float) -> Any:
     """An array with room for so many rows that begins with the rows of another that are in use.
 
     Raises
@@ -293,9 +299,9 @@ def _with_room(array: Any, used: int, needed: int, kind: np.dtype[Any]) -> Any:
     if used and needed <= len(array) and array.dtype == kind:
         return array
     row = kind.itemsize * int(np.prod(array.shape[1:]))
-    ahead = _FAR_AHEAD if _FAR_AHEAD * needed * row <= _FAR else _AHEAD
+    ahead = ahead if ahead > _AHEAD and ahead * needed * row <= _FAR else _AHEAD
     try:
-        larger = np.empty((ahead * needed, *array.shape[1:]), kind)
+        larger = np.empty((int(ahead * needed), *array.shape[1:]), kind)
     except MemoryError:
         larger = np.empty((int(_LITTLE_AHEAD * needed), *array.shape[1:]), kind)
     larger[:used] = array[:used]

@@ -166,13 +166,14 @@ class Task(Protocol):
     settle : callable or None
         If there is one worker, and whoever takes its columns copies them before the next unit, or
         when this is called, which may be at the beginning of a unit: then the worker uses their
-        memory again, or goes on in the place that it may be given. None: columns stay as they are.
+        memory again, or goes on in the place that it may be given. It is told how many regions are
+        likely to come yet. None: columns stay as they are.
     """
 
     grain: int
     slow: bool
     shared: bool
-    settle: Callable[[], Place | None] | None
+    settle: Callable[[float], Place | None] | None
 
     def root(self) -> Unit:
         """The unit that is all of the search."""

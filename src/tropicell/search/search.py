@@ -188,7 +188,7 @@ class Search:
         self.count = 0
         self.stats: dict[str, Any] = {}
         self._driver: _Driver | None = None
-        self._settle: Callable[[], Place] | None = None
+        self._settle: Callable[[float], Place] | None = None
 
     def count_at_once(self) -> int | None:
         """The number of regions, if it can be had before a search would be ready to start.
@@ -211,7 +211,7 @@ class Search:
         return found
 
     def batches(
-        self, *, store: bool, pausing: bool = False, settle: Callable[[], Place] | None = None
+        self, *, store: bool, pausing: bool = False, settle: Callable[[float], Place] | None = None
     ) -> Iterator[Columns]:
         """Run the engine until it is done, a budget is spent, or a signal comes.
 
@@ -494,11 +494,11 @@ class Search:
         return regions
 
 
-def _without_place(settle: Callable[[], Place]) -> Callable[[], None]:
+def _without_place(settle: Callable[[float], Place]) -> Callable[[float], None]:
     """To copy batches, and no more."""
 
-    def copied() -> None:
-        settle()
+    def copied(expected: float) -> None:
+        settle(expected)
 
     return copied
 

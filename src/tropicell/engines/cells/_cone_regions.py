@@ -192,9 +192,12 @@ def _arrange(flat: Any, current: Any, stack: Any, record: Any, options: Any, d: 
             return _TOO_MANY
         if edges + 2 * crossed > len(found.edges):
             return _TOO_MANY
+        # All rays first, and then on which sides they lie: the former takes no jumps.
+        if not _write_rays(stack, record, options, crossed, points, step, d):
+            return _DOUBT
         for i in range(crossed):
             p, q = found.pairs[i] // _CODE, found.pairs[i] % _CODE
-            if not _write_point(flat, current, stack, record, options, (p, q, points), step, d):
+            if not _write_point(flat, current, stack, record, options, (p, q, points, i), step, d):
                 return _DOUBT
             edges = _put_edge(found, edges, p, points, boundary)
             edges = _put_edge(found, edges, points, q, boundary)
@@ -341,40 +344,63 @@ def _crossed_pairs(found: Any, n: int, d: int) -> int:
 
 
 @template
+def _write_rays(
+    stack: Any, record: Any, options: Any, crossed: int, first: int, step: int, d: int
+) -> bool:
+    """Write the rays in which a boundary crosses the listed edges; False if one can't be written.
+
+    They are those of the points from `first` on; ``order`` says of which the sign is sure.
+    """
+    found, tags = stack.arrangement, stack.arrangement.tags
+    facets, k = record[N_FACETS], record[N_CONFLICTS] - 1 - step
+    at, wrong = record[RAY_END] + first - record[N_CORNERS], 0
+    for i in range(crossed):
+        edge = found.pairs[np.uint64(i)]
+        p, q = np.uint64(edge // _CODE), np.uint64(edge % _CODE)
+        common = tags[p] & tags[q]
+        if options.exact:
+            rest = common & FACET_BITS
+            if bit_count(rest) != d - 1:
+                wrong += 1
+                continue
+            sure = _meet(stack, rest, facets + step, at + i, common & INFINITE, d)
+            found.order[np.uint64(i)] = int(sure)
+        else:
+            ends = found.rays[p], found.rays[q]
+            blend(stack, found.rows[k], ends[0], ends[1], at + i, options.tolerance, d)
+            found.order[np.uint64(i)] = 1
+    return wrong == 0
+
+
+@template
 def _write_point(
     flat: Any, current: Any, stack: Any, record: Any, options: Any, places: Any, step: int, d: int
 ) -> bool:
     """Write the point where a boundary crosses the edge between two others; False if in doubt.
 
-    `places`: of the ends above and below, and of the new point. See `_cut_edges` in `_cone`.
+    `places`: of the ends above and below, of the new point, and among those of this boundary. See
+    `_cut_edges` in `_cone`.
     """
-    found = stack.arrangement
-    p, q, v = places
+    found, frame, rays = stack.arrangement, stack.frame, stack.rays
+    p, q, v, i = places
     tags, sides = found.tags, found.sides
     count, facets, at = record[N_CONFLICTS], record[N_FACETS], record[FACET_AT]
     ray = record[RAY_END] + v - record[N_CORNERS]
     common = tags[p] & tags[q]
     k = count - 1 - step
-    if options.exact:
-        rest = common & FACET_BITS
-        if bit_count(rest) != d - 1:
+    if found.order[np.uint64(i)] == 0:
+        # A facet of the end below that is not one of the end above is positive on the edge; so is a
+        # boundary, if the end above lies above it.
+        apart = lowest_bit(tags[q] & ~tags[p] & FACET_BITS)
+        facet = stack.facets[at + apart]
+        if apart >= facets:
+            other = np.uint64(count - 1 - (apart - facets))
+            if (sides[NEGATIVE_BITS, p] >> other) & ONE != NONE:
+                facet = -facet
+        if not orient(stack, ray, common, facet, d) and not fine_meet(
+            flat, current, stack, record[LAYER], ray, facet, d
+        ):
             return False
-        if not _meet(stack, rest, facets + step, ray, common & INFINITE, d):
-            # A facet of the end below that is not one of the end above is positive on the edge; so
-            # is a boundary, if the end above lies above it.
-            apart = lowest_bit(tags[q] & ~tags[p] & FACET_BITS)
-            facet = stack.facets[at + apart]
-            if apart >= facets:
-                other = np.uint64(count - 1 - (apart - facets))
-                if (sides[NEGATIVE_BITS, p] >> other) & ONE != NONE:
-                    facet = -facet
-            if not orient(stack, ray, common, facet, d) and not fine_meet(
-                flat, current, stack, record[LAYER], ray, facet, d
-            ):
-                return False
-    else:
-        ends = found.rays[p], found.rays[q]
-        blend(stack, found.rows[k], ends[0], ends[1], ray, options.tolerance, d)
     above, below, _ = between(
         sides[POSITIVE_BITS, p],
         sides[NEGATIVE_BITS, p],
@@ -385,14 +411,17 @@ def _write_point(
     )
     rest = ((ONE << np.uint64(k)) - ONE) & ~(above | below)
     while rest != NONE:
-        bit = rest & (~rest + ONE)
-        side = _side(flat, current, stack, record, found.rows[lowest_bit(rest)], ray, options, d)
-        if side == 0:
-            return False
-        if side > 0:
-            above |= bit
-        else:
-            below |= bit
+        bit, row = rest & (~rest + ONE), found.rows[np.uint64(lowest_bit(rest))]
+        value = row_value(frame, row, rays, ray, d)
+        bound = unit_sign_bound(frame[row, d + 2], frame[row, d + 1], rays[ray, d + 1], d)
+        higher, lower = value > bound, value < -bound
+        if not (higher or lower):
+            side = _side(flat, current, stack, record, row, ray, options, d)
+            if side == 0:
+                return False
+            higher, lower = side > 0, side < 0
+        above |= bit if higher else NONE
+        below |= bit if lower else NONE
         rest ^= bit
     found.rays[v] = ray
     tags[v] = common | ONE << np.uint64(facets + step)
@@ -447,14 +476,7 @@ def _meet(stack: Any, rest: Any, last: int, ray: int, infinite: Any, d: int) -> 
 def _side(
     flat: Any, current: Any, stack: Any, record: Any, row: int, ray: int, options: Any, d: int
 ) -> int:
-    """On which side of a boundary of the frame a new ray lies: 1 or -1; 0 if on it, or in doubt."""
-    frame = stack.frame
-    value = row_value(frame, row, stack.rays, ray, d)
-    bound = unit_sign_bound(frame[row, d + 2], frame[row, d + 1], stack.rays[ray, d + 1], d)
-    if value > bound:
-        return 1
-    if value < -bound:
-        return -1
+    """The same for one that float64 leaves in doubt: 1 or -1; 0 if on the boundary, or in doubt."""
     if not options.exact:
         return 0
     first = flat.lines.line_start[record[LAYER]]

@@ -160,7 +160,7 @@ class CellTask:
         self.tolerance = (tolerance or CellTolerance()).relative
         self.where = None if where is None else WantedSet(network, plan.flat, where)
         self.handed_out, self.shared = store, False
-        self.settle: Callable[[], Place | None] | None = None
+        self.settle: Callable[[float], Place | None] | None = None
         # What is left out is not counted without being looked at.
         self.store = store = store or self.where is not None
         self.focus = None if self.where is not None else plan.focus

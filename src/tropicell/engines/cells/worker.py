@@ -10,7 +10,7 @@ import numpy as np
 
 from tropicell._runtime.interruption import current, using
 from tropicell.engines import tuning
-from tropicell.engines._unit_kernels import ENDED, TOO_SMALL
+from tropicell.engines._unit_kernels import ENDED, HEAVIEST, TOO_SMALL
 from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells._focus import no_focus
@@ -138,6 +138,7 @@ class CellWorker:
         self._part = _FIRST_IN_PLANE if task.plane else _FIRST_TIME
         # Whether regions are written where they will stay, and whether there was no room for more.
         self._in_place = self._no_room = False
+        self._expected = 0.0  # regions in the units that are left of those that it has done
         self._no_seeds = task.no_seeds
         self._seeds = self._no_seeds
         self._planted: list[ExactCell] = []
@@ -182,6 +183,8 @@ class CellWorker:
             with using(None):
                 outcome = Outcome(self._take_all(), int(self._state[COUNT]), None)
         outcome.passed = int(self._state[LEFT_OUT]) - left_out
+        self._expected += sum(part.weight for part in outcome.left or ())
+        self._expected -= unit.weight if unit.weight < HEAVIEST else 0.0
         if not self._task.handed_out:
             outcome.columns = []
         return outcome
@@ -417,7 +420,7 @@ class CellWorker:
         settle, taken = self._task.settle, self._taken[0]
         if self._in_place or settle is None or taken < len(self._room.out.words) // self._part:
             return
-        place = settle()
+        place = settle(self._expected)
         self._part = _LATER
         self._taken = (0, 0, 0, 0)
         self._state[[OUT, OUT_CORNERS, OUT_FACETS, OUT_POINTS]] = 0

@@ -97,7 +97,7 @@ class HalfspaceTask:
         d, n = self.network.n_inputs, len(self.plan.flat.cut_break)
         rows = d + len(self.plan.flat.domain) + n
         self.shared = False
-        self.settle: Callable[[], Place | None] | None = None
+        self.settle: Callable[[float], Place | None] | None = None
         self.slow = (60 + 12 * d) * (d + 1) * rows > _MANY_STEPS
 
     def _remembered(

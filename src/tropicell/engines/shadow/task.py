@@ -224,7 +224,7 @@ class ShadowTask:
 
     slow = True
     shared = False
-    settle: Callable[[], Place | None] | None = None
+    settle: Callable[[float], Place | None] | None = None
 
     def __init__(
         self,

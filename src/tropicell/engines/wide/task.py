@@ -164,7 +164,7 @@ class WideTask:
 
     slow = True
     shared = False
-    settle: Callable[[], Place | None] | None = None
+    settle: Callable[[float], Place | None] | None = None
     grain = _GRAIN
 
     def __init__(
