@@ -1,7 +1,7 @@
 """The cells engine: cut convex cells layer by layer, neuron by neuron, depth first.
 
 Every cell is kept by its corners and rays, so bounded and unbounded regions are one case, and
-vertices, volumes and facets come for free. Good for 1 to about 5 inputs: the number of
+vertices, areas and facets come for free. Good for 1 to about 5 inputs: the number of
 corners of a cell grows fast with the dimension.
 
 In exact arithmetic, the kernels decide a sign only where a proved error bound allows it (see
