@@ -42,6 +42,8 @@ from tropicell._runtime.progress import bar_of
 from tropicell.analysis import level_sets, measure
 from tropicell.analysis.comparison import difference
 from tropicell.analysis.graph import path_lengths
+from tropicell.engines.cells.task import CellTask
+from tropicell.engines.scheduler import UnitRun
 from tropicell.regions import exact_columns, output_maps
 from tropicell.regions.columns import Ragged
 from tropicell.regions.exact_columns import exact_vertices
@@ -49,6 +51,28 @@ from tropicell.regions.exact_columns import exact_vertices
 
 def sample(network: Network, count: int = 400) -> np.ndarray:
     return np.random.default_rng(0).uniform(-1, 1, size=(count, network.n_inputs))
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(KINDS),
+    st.integers(3, 4),
+    st.sampled_from([Box(-1, 1), None]),
+)
+def test_volumes_that_are_worked_out_later_are_those_of_the_search(
+    seed: int, kind: str, inputs: int, domain: Box | None
+) -> None:
+    network = random_network(seed, kind, inputs, 2, 5)
+    regions = enumerate_regions(network, domain, engine="cells")
+    assert regions.known("volumes") is None
+    run = UnitRun(CellTask(network, domain, volumes=True))
+    batches = [batch for batch in run.batches() if batch is not None]
+    # The regions themselves may have been found in fewer inputs, and in another order.
+    rows = regions.packed.find_words(np.concatenate([batch.packed.words for batch in batches]))
+    assert sorted(rows.tolist()) == list(range(len(regions)))
+    known = np.concatenate([batch.volumes for batch in batches])  # type: ignore[misc]
+    np.testing.assert_array_equal(np.isinf(known), np.isinf(regions.volumes[rows]))
+    np.testing.assert_allclose(regions.volumes[rows], known, rtol=1e-9, atol=1e-12)
 
 
 @given(networks(max_depth=2))

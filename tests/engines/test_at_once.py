@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from searching import assert_same, tuned
+from searching import assert_same, small_units, tuned
 from strategies import KINDS, default_network, random_network
 from tropicell import Box, Network, Polytope, Regions, WholeSpace, enumerate_regions
+from tropicell.engines import column_store
+from tropicell.engines.cells import worker
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
 
@@ -88,3 +92,51 @@ def test_nearly_the_same_point() -> None:
         network, box = Network.mlp(weights, biases), Box(-3, 3)
         found = enumerate_regions(network, box, engine="cells")
         assert_same(found, cut_one_by_one(network, box))
+
+
+@some
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(KINDS),
+    st.integers(1, 5),
+    st.sampled_from(["box", "far", "space", "simplex"]),
+    st.integers(1, 3),
+)
+def test_regions_that_are_written_where_they_stay(
+    seed: int, kind: str, inputs: int, where: str, limit: int
+) -> None:
+    network = random_network(seed, kind, inputs, 2, 7 if inputs < 5 else 5)
+    domain = domain_of(where, inputs)
+    with small_units(limit):
+        expected = enumerate_regions(network, domain, engine="cells")
+        # Places are taken after every unit, and left where exact arithmetic finds regions.
+        soon = mock.patch.multiple(worker, _FIRST_TIME=10**9, _LATER=10**9)
+        little = mock.patch.multiple(column_store, _AHEAD=2, _FAR=0 if limit > 1 else 10**6)
+        with tuned(batch_regions=64), soon, little:
+            found = enumerate_regions(network, domain, engine="cells")
+            assert_same(found, expected)
+            if len(found) > 1:
+                some = enumerate_regions(
+                    network, domain, engine="cells", max_regions=len(found) - 1
+                )
+                assert_same(some, found[: len(found) - 1])
+
+
+def test_a_place_is_used_and_left() -> None:
+    network = default_network([3, 18, 16, 1])
+    taken = []
+
+    def go_to(self: worker.CellWorker, place: column_store.Place) -> None:
+        original(self, place)
+        taken.append(self._in_place)
+
+    original = worker.CellWorker._go_to
+    with mock.patch.object(worker.CellWorker, "_go_to", go_to), small_units(2):
+        expected = enumerate_regions(network, Box(-1, 1), engine="cells")
+        assert not taken
+        soon = mock.patch.multiple(worker, _FIRST_TIME=10**9, _LATER=10**9)
+        with soon, mock.patch.multiple(column_store, _AHEAD=2, _FAR=0):
+            found = enumerate_regions(network, Box(-1, 1), engine="cells")
+    assert len(found) > 400
+    assert taken.count(True) > 1  # the first one is soon full
+    assert_same(found, expected)

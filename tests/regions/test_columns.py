@@ -144,6 +144,52 @@ def test_settled_batches_are_joined_as_others(
         assert column is None or (found[name].dtype, found[name].base) == (column.dtype, None)
 
 
+def written_to(place: column_store.Place, batch: Columns) -> Columns:
+    """A batch as whoever goes on in a place hands it over, if there is room for it."""
+    points = place.used["points"]
+    whole = {
+        "words": batch.packed.words,
+        **batch._asdict(),
+        "corner_places": batch.corner_places + points,  # type: ignore[operator]
+    }
+    found: dict[str, Any] = {}
+    for name, array in place.arrays.items():
+        if whole[name] is None:
+            found[name] = None
+            continue
+        begin = place.used[name]
+        place.used[name] += len(whole[name])
+        found[name] = array[begin : place.used[name]]
+        found[name][...] = whole[name]
+    return Columns(PackedPatterns(found.pop("words"), 100, 1), **found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_batches_that_lie_in_their_place_are_joined_as_others(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(column_store, "_FAR", [2000, 10**6][seed % 2])
+    rng = np.random.default_rng(seed)
+    known, settled = Store(), Store()
+    place: column_store.Place | None = None
+    for _ in range(30):
+        batch = in_buffers(rng, int(rng.integers(1, 6)), facets=seed % 3 > 0)
+        known.add(batch)
+        if place is not None and place.arrays["words"] is not None:
+            room = [
+                array is None or len(array) - place.used[name] > 30
+                for name, array in place.arrays.items()
+            ]
+            batch = written_to(place, batch) if all(room) else batch
+        settled.add(batch)
+        place = place if batch.packed.words.base is not None else None  # others lie in between
+        if rng.random() < 0.3:
+            place = settled.settle()
+    expected, found = known.join(), settled.join()
+    for name, column in expected.items():
+        np.testing.assert_array_equal(found[name], column, err_msg=name)
+
+
 def test_memory_for_settled_batches_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing changes; and what there is memory for is joined."""
     rng = np.random.default_rng(6)

@@ -31,8 +31,9 @@ _PROBED, _MOST_PROBED = 16, 256
 #: it, and the part of them in which no more boundaries meet than must.
 _LOOKED_AT, _MOST_POINTS, _NEAR, _MOSTLY = 32, 200, 1e-9, 0.95
 
-#: What a basis of the tree takes, in signs of an inequality at a corner of a region.
-_BASIS = 150
+#: What a basis of the tree takes, in signs of an inequality at a corner of a region: in space, and
+#: beyond, where the other proof has no kernels of its own.
+_BASIS_IN_SPACE, _BASIS = 1000, 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +235,8 @@ def _facets_are_cheaper(ground: Ground, bases: float) -> bool:
     regions, corners = ground.regions, ground.corners
     assert corners is not None
     signs = len(corners.values) / len(regions) * regions.network.n_neurons
-    return signs < _BASIS * bases
+    each = _BASIS_IN_SPACE if regions.network.n_inputs == 3 else _BASIS
+    return signs < each * bases
 
 
 def sorted_order(packed: PackedPatterns) -> NDArray[np.intp]:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import bit_count, kernel, lowest_bit
+from tropicell._runtime.jit import bit_count, kernel, lowest_bit, template
 from tropicell.certificate._flat import COVER_MORE, FilterNetwork
 from tropicell.certificate._kernels import (
     ERROR,
@@ -110,7 +110,7 @@ class FacetTable(NamedTuple):
     columns: NDArray[np.float64]  # homogeneous: all vertices, then all edges to infinity
     shares: NDArray[np.float64]  # of each column: a bound on the errors of its coordinates
     wholes: NDArray[np.float64]  # of each column: its size
-    heights: NDArray[np.float64]  # parts of the values of an inequality at all columns
+    heights: NDArray[np.float64]  # parts of the values of inequalities at a column
     doubts: NDArray[np.bool_]  # of each column: whether an inequality may not be positive there
     table: NDArray[np.float64]  # a matrix, then its inverse
     swaps: NDArray[np.int64]  # rows that were swapped on the way
@@ -127,6 +127,7 @@ class FacetTable(NamedTuple):
     may_flip: NDArray[np.int64]  # of each neuron: a breakpoint that it is at on a facet, or -1
     values: NDArray[np.float64]  # of all neurons at a point
     spill: Spill
+    axes: tuple[int, ...]  # as many as there are inputs, in space; else none
 
 
 def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable:
@@ -150,7 +151,7 @@ def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable
         np.zeros((d + 1, 2 * _MOST_VERTICES)),
         np.zeros(2 * _MOST_VERTICES),
         np.zeros(2 * _MOST_VERTICES),
-        np.zeros(2 * _MOST_VERTICES),
+        np.zeros(most),
         np.zeros(2 * _MOST_VERTICES, np.bool_),
         np.zeros((d, d)),
         np.zeros(d, np.int64),
@@ -172,14 +173,21 @@ def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable
             np.zeros(_SPILL_REGIONS, np.int64),
             np.zeros((_SPILL, d), np.int64),
         ),
+        (0, 1, 2) if d == 3 else (),
     )
 
 
-@kernel(sums="fused", inner=True)
+@template
+def _dimension_of(room):  # pragma: no cover - compiled
+    """The dimension; where it is the length of ``room.axes``, loops over it are unrolled."""
+    return len(room.axes) if len(room.axes) > 0 else room.bases.shape[1]
+
+
+@kernel(sums="fused", inner=True, inlined=True)
 def _near_facets(room, count):  # pragma: no cover - compiled
     """List the facets near ``room.point``; how many."""
     vertex, values = room.point, room.values_of_facets
-    d = len(vertex)
+    d = _dimension_of(room)
     found, largest = 0, 1.0
     for k in range(count):
         values[k] = room.coordinates[d, k]
@@ -209,22 +217,22 @@ def _sum(vector):  # pragma: no cover - compiled
     return total
 
 
-@kernel(sums="fused", inner=True)
-def _turns_away(facet, edge, error, rounding):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True, inlined=True)
+def _turns_away(facet, edge, error, rounding, d):  # pragma: no cover - compiled
     """Whether a facet's inequality surely falls along an edge."""
-    d = len(edge)
-    value, size = 0.0, 0.0
+    value, size, length = 0.0, 0.0, 0.0
     for i in range(d):
         value += facet[i] * edge[i]
         size += abs(facet[i])
-    slack = (facet[ERROR] + rounding) * (_sum(edge) + d * error)
+        length += abs(edge[i])
+    slack = (facet[ERROR] + rounding) * (length + d * error)
     return value < -COVER_MORE * (size * error + slack)
 
 
-@kernel(sums="fused", inner=True)
+@kernel(sums="fused", inner=True, inlined=True)
 def _exchange(room, v, mask):  # pragma: no cover - compiled
     """Write the inverse for a basis that differs in one facet from basis v to ``room.table``."""
-    d, table, inverse, products = room.bases.shape[1], room.table, room.inverses[v], room.edge
+    d, table, inverse, products = _dimension_of(room), room.table, room.inverses[v], room.edge
     both = room.masks[v] ^ mask
     slot = bit_count(room.masks[v] & ((both & room.masks[v]) - np.uint64(1)))
     new = lowest_bit(both & mask)
@@ -242,10 +250,10 @@ def _exchange(room, v, mask):  # pragma: no cover - compiled
             table[j, to] = along * scale if i == slot else inverse[j, i] - factor * along
 
 
-@kernel(sums="fused", inner=True)
+@kernel(sums="fused", inner=True, inlined=True)
 def _add_basis(flat, room, mask, found):  # pragma: no cover - compiled
     """Add a basis, its facets as bits, unless it is there; their new number, -1 if in doubt."""
-    d, nearby = room.bases.shape[1], -1
+    d, nearby = _dimension_of(room), -1
     for other in range(found):
         both = room.masks[other] ^ mask
         if both == np.uint64(0):
@@ -262,12 +270,14 @@ def _add_basis(flat, room, mask, found):  # pragma: no cover - compiled
     if nearby >= 0:
         _exchange(room, nearby, mask)
         error, edge_error, sharp = prove_vertex(
-            room.facets, basis, room.table, vertex, flat.rounding
+            room.facets, basis, room.table, vertex, flat.rounding, d
         )
     if not sharp:
-        if not invert(room.facets, basis, room.table, room.swaps, 0.0):
+        if not invert(room.facets, basis, room.table, room.swaps, 0.0, d):
             return -1
-        error, edge_error, _ = prove_vertex(room.facets, basis, room.table, vertex, flat.rounding)
+        error, edge_error, _ = prove_vertex(
+            room.facets, basis, room.table, vertex, flat.rounding, d
+        )
     if not error < np.inf:
         return -1
     room.masks[found] = mask
@@ -301,7 +311,7 @@ def _last_basis(room, count):  # pragma: no cover - compiled
         for i in range(d):
             chosen[i] = near[count - 1 - int(picks[i])]
             mask |= np.uint64(1) << np.uint64(chosen[i])
-        if invert(room.facets, chosen, room.table, room.swaps, least):
+        if invert(room.facets, chosen, room.table, room.swaps, least, d):
             return mask
         i = d - 1
         while i >= 0 and picks[i] == float(count - d + i):
@@ -463,7 +473,7 @@ def _end_of_edge(flat, state, room, count, v, slot):  # pragma: no cover - compi
     return -2
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _join(flat, room, v, other, both):  # pragma: no cover - compiled
     """Let an edge of one basis end at another one, and the other way round, if it surely does.
 
@@ -471,14 +481,14 @@ def _join(flat, room, v, other, both):  # pragma: no cover - compiled
     the edge r of the first one: if g · r < 0, then r / (g · r) is the edge of the second one, and f
     falls along it. So one sign proves both ends. Where it is in doubt, that is noted as -2.
     """
-    d, edge, ends = room.bases.shape[1], room.edge, room.ends
+    d, edge, ends = _dimension_of(room), room.edge, room.ends
     mine, its = both & room.masks[v], both & room.masks[other]
     # Facets of a basis are in order.
     slot = bit_count(room.masks[v] & (mine - np.uint64(1)))
     back = bit_count(room.masks[other] & (its - np.uint64(1)))
     for i in range(d):
         edge[i] = room.inverses[v, i, slot]
-    if _turns_away(room.facets[lowest_bit(its)], edge, room.edge_errors[v], flat.rounding):
+    if _turns_away(room.facets[lowest_bit(its)], edge, room.edge_errors[v], flat.rounding, d):
         ends[v, slot], ends[other, back] = other, v
     else:
         ends[v, slot] = ends[v, slot] if ends[v, slot] >= 0 else -2
@@ -488,7 +498,7 @@ def _join(flat, room, v, other, both):  # pragma: no cover - compiled
 @kernel(inner=True, inlined=True)
 def _find_ends(flat, state, room, count):  # pragma: no cover - compiled
     """Find where edges end; how many of them go to infinity, -1 if in doubt."""
-    d, masks, ends, rays = room.bases.shape[1], room.masks, room.ends, 0
+    d, masks, ends, rays = _dimension_of(room), room.masks, room.ends, 0
     for v in range(count):
         for slot in range(d):
             ends[v, slot] = -1
@@ -511,10 +521,10 @@ def _find_ends(flat, state, room, count):  # pragma: no cover - compiled
     return rays
 
 
-@kernel(sums="fused", inner=True)
+@kernel(sums="fused", inner=True, inlined=True)
 def _write_columns(room, count):  # pragma: no cover - compiled
     """Write all vertices and edges to infinity to ``room.columns``, with their sizes and errors."""
-    d, columns = room.bases.shape[1], room.columns
+    d, columns = _dimension_of(room), room.columns
     for v in range(count):
         error, size = room.vertex_errors[v], 1.0
         for i in range(d):
@@ -535,56 +545,50 @@ def _write_columns(room, count):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True)
-def _heights(found, room, place, count):  # pragma: no cover - compiled
-    """Write the values of an inequality at so many columns, but for its first four coefficients."""
-    heights, rows = room.heights[:count], found.rows
-    a, x = rows[4, place], room.columns[4, :count]
-    for v in range(count):
-        heights[v] = a * x[v]
-    for i in range(5, len(rows)):
-        a, x = rows[i, place], room.columns[i, :count]
-        for v in range(count):
-            heights[v] += a * x[v]
+def _heights(found, room, place, end, v):  # pragma: no cover - compiled
+    """Write the values of inequalities at a column, but for their first four coefficients."""
+    heights, rows = room.heights[: end - place], found.rows
+    a, x = rows[4, place:end], room.columns[4, v]
+    for i in range(len(heights)):
+        heights[i] = a[i] * x
+    for c in range(5, len(rows)):
+        a, x = rows[c, place:end], room.columns[c, v]
+        for i in range(len(heights)):
+            heights[i] += a[i] * x
 
 
 @kernel(sums="fused", inner=True)
-def _doubts_of(found, room, place, count):  # pragma: no cover - compiled
-    """At how many columns an inequality is not surely positive; as `doubtful`, for all at once."""
+def _doubts_at(found, room, place, end, v):  # pragma: no cover - compiled
+    """How many inequalities are not surely positive at a column; as `doubtful`."""
     rows, points = found.rows, room.columns
-    a, b, c, e = rows[0, place], rows[1, place], rows[2, place], rows[3, place]
-    p, q, r, s = points[0, :count], points[1, :count], points[2, :count], points[3, :count]
-    shares, wholes, heights = room.shares[:count], room.wholes[:count], room.heights[:count]
-    size, bound, doubts = found.sizes[place], found.bounds[place], 0
+    a, b, c, e = rows[0, place:end], rows[1, place:end], rows[2, place:end], rows[3, place:end]
+    p, q, r, s = points[0, v], points[1, v], points[2, v], points[3, v]
+    sizes, bounds = found.sizes[place:end], found.bounds[place:end]
+    share, whole, doubts = room.shares[v], room.wholes[v], 0
+    # Facets are set aside, with bounds of minus infinity.
     if len(rows) == 4:
-        for v in range(count):
-            value = a * p[v] + b * q[v] + c * r[v] + e * s[v]
-            doubts += 0 if value > size * shares[v] + bound * wholes[v] else 1
+        for i in range(len(sizes)):  # from 0, so that it is vectorised
+            value = a[i] * p + b[i] * q + c[i] * r + e[i] * s
+            doubts += 0 if value > sizes[i] * share + bounds[i] * whole else 1
         return doubts
-    _heights(found, room, place, count)
-    for v in range(count):
-        value = a * p[v] + b * q[v] + c * r[v] + e * s[v] + heights[v]
-        doubts += 0 if value > size * shares[v] + bound * wholes[v] else 1
+    _heights(found, room, place, end, v)
+    heights = room.heights[: end - place]
+    for i in range(len(sizes)):
+        value = a[i] * p + b[i] * q + c[i] * r + e[i] * s + heights[i]
+        doubts += 0 if value > sizes[i] * share + bounds[i] * whole else 1
     return doubts
 
 
-@kernel(sums="fused", inner=True)
+@kernel(inner=True)
 def _find_doubts(found, room, count):  # pragma: no cover - compiled
     """Note the columns where an inequality is not surely positive; whether there are any."""
-    points, any_doubt = room.columns, False
+    any_doubt = False
     for v in range(count):
-        room.doubts[v] = False
-    for layer in range(len(found.begins)):
-        for place in range(found.begins[layer], found.ends[layer]):
-            # Facets are set aside, with bounds of minus infinity.
-            if found.bounds[place] < 0.0 or _doubts_of(found, room, place, count) == 0:
-                continue
-            any_doubt = True
-            for v in range(count):
-                value = 0.0
-                for i in range(len(found.rows)):
-                    value += found.rows[i, place] * points[i, v]
-                slack = found.sizes[place] * room.shares[v] + found.bounds[place] * room.wholes[v]
-                room.doubts[v] = room.doubts[v] or not value > slack
+        doubts = 0
+        for layer in range(len(found.begins)):
+            doubts += _doubts_at(found, room, found.begins[layer], found.ends[layer], v)
+        room.doubts[v] = doubts > 0
+        any_doubt = any_doubt or doubts > 0
     return any_doubt
 
 
@@ -760,7 +764,7 @@ def _behind_fine(flat, state, room, regions, region, lines, count, k):  # pragma
 @kernel(inner=True, inlined=True)
 def _find_bases(flat, room, regions, region, count):  # pragma: no cover - compiled
     """Bases of a region with so many facets, from where its vertices may be; 0 if in doubt."""
-    d = flat.inputs.shape[1] - 1
+    d = _dimension_of(room)
     first = regions.corner_ends[region - 1] if region else 0
     found = 0
     for c in range(first, regions.corner_ends[region]):

@@ -342,6 +342,8 @@ class PatternState(NamedTuple):
     Attributes
     ----------
     pattern : ndarray
+    moved : ndarray, shape (neurons + 1,)
+        The neurons that changed when it was unpacked.
     ready : ndarray, shape (1,)
         Layers whose arrays below belong to the current pattern; -1 at first.
     rows, lows : ndarray, shape (D + 1, neurons)
@@ -370,6 +372,7 @@ class PatternState(NamedTuple):
     """
 
     pattern: IntArray
+    moved: IntArray
     ready: IntArray
     rows: FloatArray
     lows: FloatArray
@@ -424,6 +427,7 @@ def new_state(flat: FilterNetwork) -> PatternState:
     ends[0] = n_domain
     return PatternState(
         pattern=np.full(neurons, -1),
+        moved=np.zeros(neurons + 1, np.int64),
         ready=np.full(1, -1),
         rows=np.zeros((size, neurons)),
         lows=np.zeros((size, neurons)),

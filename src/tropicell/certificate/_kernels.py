@@ -284,22 +284,47 @@ def _piece(words, bits, j):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True)
-def _unpack(words, bits, pattern):  # pragma: no cover - compiled
-    """Unpack a pattern; the first neuron that changed."""
-    changed = len(pattern)
+def _unpack(words, bits, pattern, moved):  # pragma: no cover - compiled
+    """Unpack a pattern, and list the neurons that changed; how many did."""
+    count = 0
     for j in range(len(pattern)):
         value = _piece(words, bits, j)
-        if value != pattern[j]:
-            pattern[j] = value
-            changed = min(changed, j)
-    return changed
+        moved[count] = j
+        count += value != pattern[j]
+        pattern[j] = value
+    return count
+
+
+@kernel(inner=True)
+def _turn_round(flat, state, layer, count):  # pragma: no cover - compiled
+    """Turn the inequalities of neurons of a layer that went to their other piece.
+
+    That is all if its rows are the same as before. `count`: how many neurons ``state.moved`` lists.
+    False if nothing was done, since not each of them has two pieces and one inequality.
+    """
+    starts, found = flat.starts, state.inequalities
+    if flat.breakpoints.shape[1] != 1 or found.ends[layer] < 0:
+        return False
+    begin, end = starts[layer] - starts[1], starts[layer + 1] - starts[1]
+    for k in range(count):
+        j = state.moved[k]
+        if begin <= j < end and state.places[flat.first_lines[j]] < 0:
+            return False
+    for k in range(count):
+        j = state.moved[k]
+        if begin <= j < end:
+            place = state.places[flat.first_lines[j]]
+            for column in range(len(found.rows)):
+                found.rows[column, place] = -found.rows[column, place]
+    return True
 
 
 @kernel(sums="fused", inner=True, inlined=True)
 def go_to(flat, state, patterns, region):  # pragma: no cover - compiled
     """Work out the inequalities of a packed pattern; how many, or -1 if it is wrong."""
     starts, layers = flat.starts, len(flat.starts) - 2
-    changed = _unpack(patterns.words[region], patterns.bits, state.pattern)
+    count = _unpack(patterns.words[region], patterns.bits, state.pattern, state.moved)
+    changed = state.moved[0] if count > 0 else len(state.pattern)
     ready = state.ready[0]
     fresh = ready < 0
     ready = max(ready, 0)
@@ -307,11 +332,13 @@ def go_to(flat, state, patterns, region):  # pragma: no cover - compiled
         ready -= 1
     for layer in range(ready + 1, layers + 1):
         # The pre-activations of the first layer that changed depend on those before it alone.
-        if layer > ready + 1 or fresh:
+        same = layer == ready + 1 and not fresh
+        if not same:
             _rows_of_layer(flat, state, layer)
         if layer < layers:
             _outputs_of_layer(flat, state, layer)
-        _inequalities_of_layer(flat, state, layer)
+        if not (same and _turn_round(flat, state, layer, count)):
+            _inequalities_of_layer(flat, state, layer)
     state.ready[0] = layers
     found = state.inequalities
     count = found.ends[0]

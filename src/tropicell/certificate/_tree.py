@@ -487,13 +487,13 @@ def _prove_basis(flat, room):  # pragma: no cover - compiled
         for j in range(d):
             room.table[i, j] = room.edges[j, i]
     error, edge_error, sharp = prove_vertex(
-        room.rows, room.basis, room.table, room.vertex, flat.rounding
+        room.rows, room.basis, room.table, room.vertex, flat.rounding, d
     )
     if not sharp:
-        if not invert(room.rows, room.basis, room.table, room.swaps, 0.0):
+        if not invert(room.rows, room.basis, room.table, room.swaps, 0.0, d):
             return False
         error, edge_error, _ = prove_vertex(
-            room.rows, room.basis, room.table, room.vertex, flat.rounding
+            room.rows, room.basis, room.table, room.vertex, flat.rounding, d
         )
         for i in range(d):
             for j in range(d):

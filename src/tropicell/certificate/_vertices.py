@@ -15,12 +15,11 @@ _LARGEST_REST, _LARGEST_INVERSE = 0.25, 1e100
 
 
 @kernel(sums="fused", inner=True)
-def invert(facets, basis, table, swaps, least):  # pragma: no cover - compiled
+def invert(facets, basis, table, swaps, least, d):  # pragma: no cover - compiled
     """Write the inverse of the matrix of a basis to a table (Gauss and Jordan, in place).
 
     False if a pivot is not larger than `least`.
     """
-    d = len(basis)
     for i in range(d):
         for j in range(d):
             table[i, j] = facets[basis[i], j]
@@ -53,8 +52,8 @@ def invert(facets, basis, table, swaps, least):  # pragma: no cover - compiled
     return True
 
 
-@kernel(sums="fused", inner=True)
-def prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True, inlined=True)
+def prove_vertex(facets, basis, table, vertex, rounding, d):  # pragma: no cover - compiled
     """The vertex of a basis, and error bounds.
 
     Returns the largest error of a coordinate of the vertex, and of the inverse; inf if in doubt.
@@ -63,7 +62,6 @@ def prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover - 
     B is regular, and its inverse, X (1 - R)^-1, differs from X by little (docs/certificates.md, "In
     more dimensions").
     """
-    d = len(basis)
     total = 0.0
     largest = 0.0  # largest row sum of |X|
     for i in range(d):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tropicell._runtime import memory
 from tropicell._runtime.parts import in_parts
@@ -17,13 +18,34 @@ _NAMES = ("words", *Columns._fields[1:])
 #: Places among the points of a batch become places among those of all.
 _POINTS, _PLACES = _NAMES.index("points"), _NAMES.index("corner_places")
 
-#: Columns that are joined while they come get room for so many times as many, so that they are
-#: seldom copied to a larger place: it takes no memory before it is used. They get less if that were
-#: more than so many bytes, and hardly any if it can't be had.
-_FAR_AHEAD, _AHEAD, _LITTLE_AHEAD, _FAR = 64, 4, 1.25, 2**28
+#: Columns that are joined while they come get room for so many times as many as are expected, at
+#: least so many times as many as there are, so that they are seldom copied to a larger place: it
+#: takes no memory before it is used. They get the least if it were more than so many bytes, and
+#: hardly any if it can't be had. (And not much more than is used: large pieces of memory are handed
+#: out in large pages, which small results do not fill.)
+_FAR_AHEAD, _AHEAD, _LITTLE_AHEAD, _FAR = 4, 4, 1.25, 2**28
 
 #: Each time that so many bytes were added, one looks how much memory is left; so many have to be.
 _LOOK_EVERY, _RESERVE = 2**26, 2**28
+
+
+class Place(NamedTuple):
+    """Columns that were settled, behind which others may be written.
+
+    Whoever does so adds what he wrote as a batch: views of these arrays, right behind what is used,
+    with corner places that count from the first point of all. Such a batch is not copied. Nothing
+    else is added in between, or the place is given up.
+
+    Attributes
+    ----------
+    arrays : dict of str to ndarray or None
+        All columns, with room for more (patterns as "words"); None: a batch did not have it.
+    used : dict of str to int
+        How many rows of each are in use.
+    """
+
+    arrays: dict[str, Any]
+    used: dict[str, int]
 
 
 class Store:
@@ -73,11 +95,22 @@ class Store:
         self._batches.append(arrays)
         self.regions += len(columns.packed)
 
-    def settle(self) -> None:
+    def settle(self, expected: float = 0.0) -> Place:
         """Copy the batches behind those before: their memory may be used for others then.
 
         What is read soon after it was written is still in the processor's cache, and memory that
         is used again need not be asked for: that is quicker than joining all batches at the end.
+        Batches that lie there already (see `Place`) stay as they are.
+
+        Parameters
+        ----------
+        expected : float
+            How many regions are likely to come yet: a guess.
+
+        Returns
+        -------
+        Place
+            Where they are now.
 
         Raises
         ------
@@ -91,12 +124,35 @@ class Store:
         >>> for number in range(3):
         ...     buffer[:] = number
         ...     store.add(Columns(PackedPatterns(np.zeros((1, 1), np.uint64), 8, 1), buffer))
-        ...     store.settle()
-        >>> store.join()["witnesses"].tolist()
-        [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
+        ...     place = store.settle()
+        >>> place.used["witnesses"], store.join()["witnesses"].tolist()
+        (3, [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
         """
-        if not self._batches:
-            return
+        self._take_in_place()
+        if self._batches:
+            self._copy_batches(_FAR_AHEAD * (1.0 + expected / max(self.regions, 1)))
+        return Place(
+            dict(zip(_NAMES, self._settled or [None] * len(_NAMES), strict=True)),
+            dict(zip(_NAMES, self._used, strict=True)),
+        )
+
+    def _take_in_place(self) -> None:
+        """Take down the first batches, as far as they lie where they would be copied to."""
+        taken = 0
+        for batch in self._batches:
+            words = self._settled[0] if self._settled else None
+            if words is None or _address(batch[0]) != _address(words[self._used[0] :]):
+                break
+            for column, array in enumerate(batch):
+                if array is None:
+                    self._settled[column] = None
+                else:
+                    self._used[column] += len(array)
+            taken += 1
+        del self._batches[:taken]
+
+    def _copy_batches(self, ahead: float) -> None:
+        """Copy the other batches, for which room is made: so many times as much as they need."""
         columns = [
             () if any(part is None for part in parts) else parts
             for parts in zip(*self._batches, strict=True)
@@ -111,7 +167,7 @@ class Store:
                 kind = array.dtype
                 if column == _PLACES:
                     kind = _kind_for(points + added[_POINTS], kind)
-                array = _with_room(array, used, used + more, kind)  # noqa: PLW2901
+                array = _with_room(array, used, used + more, kind, ahead)  # noqa: PLW2901
             whole.append(array if columns[column] else None)
         for column, (array, used) in enumerate(zip(whole, self._used, strict=True)):
             if array is None:
@@ -222,12 +278,17 @@ class Store:
         np.empty(tuning.current.spare + tuning.current.spare_each * self.regions, np.uint8)
 
 
+def _address(array: NDArray[Any]) -> int:
+    """Where the numbers of an array begin."""
+    return int(array.__array_interface__["data"][0])
+
+
 def _kind_for(points: int, kind: np.dtype[Any]) -> np.dtype[Any]:
     """Integers that can be places among so many points: of a kind, or larger ones."""
     return np.dtype(np.int64) if points > np.iinfo(kind).max else kind
 
 
-def _with_room(array: Any, used: int, needed: int, kind: np.dtype[Any]) -> Any:
+def _with_room(array: Any, used: int, needed: int, kind: np.dtype[Any], ahead: float) -> Any:
     """An array with room for so many rows that begins with the rows of another that are in use.
 
     Raises
@@ -238,9 +299,9 @@ def _with_room(array: Any, used: int, needed: int, kind: np.dtype[Any]) -> Any:
     if used and needed <= len(array) and array.dtype == kind:
         return array
     row = kind.itemsize * int(np.prod(array.shape[1:]))
-    ahead = _FAR_AHEAD if _FAR_AHEAD * needed * row <= _FAR else _AHEAD
+    ahead = ahead if ahead > _AHEAD and ahead * needed * row <= _FAR else _AHEAD
     try:
-        larger = np.empty((ahead * needed, *array.shape[1:]), kind)
+        larger = np.empty((int(ahead * needed), *array.shape[1:]), kind)
     except MemoryError:
         larger = np.empty((int(_LITTLE_AHEAD * needed), *array.shape[1:]), kind)
     larger[:used] = array[:used]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tropicell.engines import tuning
 from tropicell.engines._unit_kernels import GROUPS, HEAVIEST, MOST_CHILDREN, STARTS, WEIGHTS
 from tropicell.engines.cells._exact_cells import ExactCell
+from tropicell.engines.column_store import Place
 from tropicell.errors import InternalError
 from tropicell.regions.columns import Columns
 
@@ -165,13 +166,14 @@ class Task(Protocol):
     settle : callable or None
         If there is one worker, and whoever takes its columns copies them before the next unit, or
         when this is called, which may be at the beginning of a unit: then the worker uses their
-        memory again. None: columns stay as they are.
+        memory again, or goes on in the place that it may be given. It is told how many regions are
+        likely to come yet. None: columns stay as they are.
     """
 
     grain: int
     slow: bool
     shared: bool
-    settle: Callable[[], None] | None
+    settle: Callable[[float], Place | None] | None
 
     def root(self) -> Unit:
         """The unit that is all of the search."""

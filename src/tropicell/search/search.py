@@ -16,7 +16,7 @@ import numpy as np
 from tropicell._runtime.interruption import Halt, current, stopping, using
 from tropicell._runtime.parts import check_workers
 from tropicell._runtime.progress import RegionBar
-from tropicell.engines.column_store import Store, ragged
+from tropicell.engines.column_store import Place, Store, ragged
 from tropicell.errors import (
     CheckpointError,
     InternalError,
@@ -188,7 +188,7 @@ class Search:
         self.count = 0
         self.stats: dict[str, Any] = {}
         self._driver: _Driver | None = None
-        self._settle: Callable[[], None] | None = None
+        self._settle: Callable[[float], Place] | None = None
 
     def count_at_once(self) -> int | None:
         """The number of regions, if it can be had before a search would be ready to start.
@@ -211,7 +211,7 @@ class Search:
         return found
 
     def batches(
-        self, *, store: bool, pausing: bool = False, settle: Callable[[], None] | None = None
+        self, *, store: bool, pausing: bool = False, settle: Callable[[float], Place] | None = None
     ) -> Iterator[Columns]:
         """Run the engine until it is done, a budget is spent, or a signal comes.
 
@@ -389,15 +389,20 @@ class Search:
                     f"the engine {engine.name!r} has no {what}; use 'cells' or 'halfspaces'"
                 )
             return engine.run(network, domain, options.arithmetic, halt)
-        wanted = {} if options.where is None else {"where": options.where}
+        wanted: dict[str, Any] = {} if options.where is None else {"where": options.where}
+        in_memory = options.checkpoint is None and options.out is None
+        if options.out is None and engine.name == "cells" and network.n_inputs > 2:
+            # They are worked out when somebody asks for them; folders have a column of them.
+            wanted["volumes"] = False
         task = engine.task(network, domain, options.arithmetic, store=store, **wanted)
-        if options.checkpoint is None and options.out is None:
+        if in_memory:
             # All will be in memory anyway, if nothing limits it.
             unlimited = options.max_regions is None and options.max_bytes is None
             most_waiting = sys.maxsize if store and not pausing and unlimited else None
             task.shared = True  # `regions` below knows what to do with them
-            if options.workers == 1:
-                task.settle = self._settle
+            if options.workers == 1 and self._settle is not None:
+                # Of what was written in its place no part can be left out.
+                task.settle = self._settle if unlimited else _without_place(self._settle)
             return UnitRun(task, options.workers, halt=halt, most_waiting=most_waiting)
         self.keeper = keeper = self._keeper(engine, task, store=store)
         try:
@@ -487,6 +492,15 @@ class Search:
         ).lifted(self.quotient)
         regions.stats["bytes"] = regions.nbytes
         return regions
+
+
+def _without_place(settle: Callable[[float], Place]) -> Callable[[float], None]:
+    """To copy batches, and no more."""
+
+    def copied(expected: float) -> None:
+        settle(expected)
+
+    return copied
 
 
 def _corners(found: Mapping[str, Any]) -> Ragged | None:

@@ -1394,16 +1394,35 @@ def write_region(
     out.facet_counts[k] = facets
     bounded = finite == n
     out.bounded[k] = bounded
-    out.volumes[k] = np.nan if bounded else np.inf
-    if bounded and options.volumes:
-        if d == 3 and simple:
-            size = volume_3(points, tags, corners, stack.faces[0], stack.faces[1])
-        else:
-            size = volume(points, tags, corners, among[1], simple, stack.faces, stack.square)
-        for j in range(d):
-            size *= 1.0 / lines.scale[j]
-        out.volumes[k] = size
+    if options.volumes:
+        write_volume(lines, stack, shape, among[1], simple, bounded, out, k, d)
     return True
+
+
+@kernel(inner=True)
+def write_volume(
+    lines: Any,
+    stack: Any,
+    shape: Any,
+    facets: int,
+    simple: bool,
+    bounded: bool,
+    out: Any,
+    k: int,
+    d: int,
+) -> None:
+    """Write the volume of a region; for `shape` and `simple` see `write_region`."""
+    points, tags, corners = shape
+    if not bounded:
+        out.volumes[k] = np.inf
+        return
+    if d == 3 and simple:
+        size = volume_3(points, tags, corners, stack.faces[0], stack.faces[1])
+    else:
+        size = volume(points, tags, corners, facets, simple, stack.faces, stack.square)
+    for j in range(d):
+        size *= 1.0 / lines.scale[j]
+    out.volumes[k] = size
 
 
 @template

@@ -21,6 +21,8 @@ import numpy as np
 from tropicell._runtime.jit import bit_count, kernel, lowest_bit, template
 from tropicell.engines._unit_kernels import guessed_cells, pack_pattern
 from tropicell.engines.cells._bounds import (
+    cone_roundings,
+    inside_bound,
     minors_error,
     scaled_ray_error,
     to_below_1,
@@ -38,7 +40,7 @@ from tropicell.engines.cells._cone import (
     is_sharp,
     sharpen_ray,
     write_point,
-    write_region,
+    write_volume,
 )
 from tropicell.engines.cells._rays import meet, minors_3, minors_4, orient, row_value
 from tropicell.engines.cells._state import (
@@ -86,6 +88,9 @@ _INSIDE = 0.6
 #: Boundaries, or neurons, of a word of bits; a pair of points is one number: i * this + j.
 _WORD, _CODE = 64, 1 << 20
 
+#: Facets that a processor looks at together.
+_VECTOR = 8
+
 
 @kernel(late=True)
 def store_regions(flat: Any, room: Any, pattern: Any, record: Any, options: Any) -> int:
@@ -122,7 +127,7 @@ def store_regions(flat: Any, room: Any, pattern: Any, record: Any, options: Any)
     if not _locate(flat, room.maps, stack, record[LAYER], points, options, d):
         state[CUT_FROM] = state[TOP]
         return CUT_IT
-    regions = _gather(stack.arrangement, points, count)
+    regions = _gather(stack.arrangement, points, count, d)
     if regions < 0:
         return CUT_IT
     corners = stack.arrangement.ends[regions - 1]
@@ -187,9 +192,12 @@ def _arrange(flat: Any, current: Any, stack: Any, record: Any, options: Any, d: 
             return _TOO_MANY
         if edges + 2 * crossed > len(found.edges):
             return _TOO_MANY
+        # All rays first, and then on which sides they lie: the former takes no jumps.
+        if not _write_rays(stack, record, options, crossed, points, step, d):
+            return _DOUBT
         for i in range(crossed):
             p, q = found.pairs[i] // _CODE, found.pairs[i] % _CODE
-            if not _write_point(flat, current, stack, record, options, (p, q, points), step, d):
+            if not _write_point(flat, current, stack, record, options, (p, q, points, i), step, d):
                 return _DOUBT
             edges = _put_edge(found, edges, p, points, boundary)
             edges = _put_edge(found, edges, points, q, boundary)
@@ -207,21 +215,28 @@ def _take_rays(stack: Any, record: Any, first: int) -> bool:
     found, bits = stack.arrangement, stack.bits
     n, count, start = record[N_CORNERS], record[N_CONFLICTS], record[CORNER_AT]
     every = (ONE << np.uint64(count)) - ONE
+    in_order = 0
+    for k in range(count):
+        in_order += found.rows[k] - first == k
     for i in range(n):
         ray = np.uint64(stack.corners[start + i])
         above, below = NONE, NONE
-        for k in range(count):
-            place = found.rows[k] - first
-            word, shift = np.uint64(BIT_WORDS * (place // _WORD)), np.uint64(place % _WORD)
-            above |= ((bits[ray, word + np.uint64(POSITIVE_BITS)] >> shift) & ONE) << np.uint64(k)
-            below |= ((bits[ray, word + np.uint64(NEGATIVE_BITS)] >> shift) & ONE) << np.uint64(k)
+        if in_order == count:
+            above = bits[ray, np.uint64(POSITIVE_BITS)] & every
+            below = bits[ray, np.uint64(NEGATIVE_BITS)] & every
+        else:
+            for k in range(count):
+                place, at = found.rows[k] - first, np.uint64(k)
+                word, shift = np.uint64(BIT_WORDS * (place // _WORD)), np.uint64(place % _WORD)
+                above |= ((bits[ray, word + np.uint64(POSITIVE_BITS)] >> shift) & ONE) << at
+                below |= ((bits[ray, word + np.uint64(NEGATIVE_BITS)] >> shift) & ONE) << at
         if above | below != every:
             return False
         found.rays[i] = ray
         found.tags[i] = stack.tags[start + i]
-        found.sides[i, POSITIVE_BITS] = above
-        found.sides[i, NEGATIVE_BITS] = below
-        found.sides[i, ZERO_BITS] = NONE
+        found.sides[POSITIVE_BITS, i] = above
+        found.sides[NEGATIVE_BITS, i] = below
+        found.sides[ZERO_BITS, i] = NONE
     return True
 
 
@@ -237,13 +252,13 @@ def _take_facets(stack: Any, at: int, many: int, d: int) -> None:
             square += table[row, c] * table[row, c]
         found.errors[to], found.squares[to] = table[row, d + 1], square
         found.table_at[to] = place
+        found.signs[to] = 1.0 if stack.facets[at + f] > 0 else -1.0
 
 
 @template
-def _across(sides: Any, p: Any, q: Any) -> Any:
-    """The boundaries that two points lie on different sides of."""
-    above, below = np.uint64(POSITIVE_BITS), np.uint64(NEGATIVE_BITS)
-    return sides[p, above] & sides[q, below] | sides[p, below] & sides[q, above]
+def _across(above: Any, below: Any, sides: Any, q: Any) -> Any:
+    """The boundaries that points lie on different sides of: one above and below these, one q."""
+    return above & sides[NEGATIVE_BITS, q] | below & sides[POSITIVE_BITS, q]
 
 
 @template
@@ -255,11 +270,11 @@ def _join_rays(found: Any, n: int, d: int) -> int:
     count, every = 0, 0
     for i in range(n):
         p = np.uint64(i)
-        mine = tags[p] & FACET_BITS
+        mine, above, below = tags[p] & FACET_BITS, sides[POSITIVE_BITS, p], sides[NEGATIVE_BITS, p]
         # Every pair is written, and stays if the list grows: no jumps.
         for j in range(i + 1, n):
             q = np.uint64(j)
-            across = _across(sides, p, q)
+            across = _across(above, below, sides, q)
             edges[np.uint64(count)], crossing[np.uint64(count)] = i * _CODE + j, across
             joined = int(bit_count(mine & tags[q]) >= d - 1)
             count += joined & int(across != NONE)
@@ -287,7 +302,7 @@ def _crossed_edges(found: Any, edges: int, k: Any) -> Any:
     for i in range(count):
         edge = pairs[np.uint64(i)]
         p, q = edge // _CODE, edge % _CODE
-        if (sides[np.uint64(p), POSITIVE_BITS] >> k) & ONE == NONE:
+        if (sides[POSITIVE_BITS, np.uint64(p)] >> k) & ONE == NONE:
             edge = q * _CODE + p
         place = i
         while place > 0 and pairs[np.uint64(place - 1)] > edge:
@@ -300,7 +315,8 @@ def _crossed_edges(found: Any, edges: int, k: Any) -> Any:
 @template
 def _put_edge(found: Any, edges: int, p: int, q: int, k: Any) -> int:
     """List an edge, if boundaries cross it that are laid after boundary k; returns how many are."""
-    across = _across(found.sides, np.uint64(p), np.uint64(q))
+    sides, at = found.sides, np.uint64(p)
+    across = _across(sides[POSITIVE_BITS, at], sides[NEGATIVE_BITS, at], sides, np.uint64(q))
     found.edges[np.uint64(edges)], found.crossing[np.uint64(edges)] = p * _CODE + q, across
     return edges + int(across & ((ONE << k) - ONE) != NONE)
 
@@ -314,7 +330,7 @@ def _crossed_pairs(found: Any, n: int, d: int) -> int:
     for i in range(n):
         above[np.uint64(n_above)] = i
         below[np.uint64(n_below)] = i
-        is_above = int(sides[np.uint64(i), POSITIVE_BITS] & ONE)
+        is_above = int(sides[POSITIVE_BITS, np.uint64(i)] & ONE)
         n_above += is_above
         n_below += 1 - is_above
     for i in range(n_above):
@@ -328,64 +344,90 @@ def _crossed_pairs(found: Any, n: int, d: int) -> int:
 
 
 @template
+def _write_rays(
+    stack: Any, record: Any, options: Any, crossed: int, first: int, step: int, d: int
+) -> bool:
+    """Write the rays in which a boundary crosses the listed edges; False if one can't be written.
+
+    They are those of the points from `first` on; ``order`` says of which the sign is sure.
+    """
+    found, tags = stack.arrangement, stack.arrangement.tags
+    facets, k = record[N_FACETS], record[N_CONFLICTS] - 1 - step
+    at, wrong = record[RAY_END] + first - record[N_CORNERS], 0
+    for i in range(crossed):
+        edge = found.pairs[np.uint64(i)]
+        p, q = np.uint64(edge // _CODE), np.uint64(edge % _CODE)
+        common = tags[p] & tags[q]
+        if options.exact:
+            rest = common & FACET_BITS
+            if bit_count(rest) != d - 1:
+                wrong += 1
+                continue
+            sure = _meet(stack, rest, facets + step, at + i, common & INFINITE, d)
+            found.order[np.uint64(i)] = int(sure)
+        else:
+            ends = found.rays[p], found.rays[q]
+            blend(stack, found.rows[k], ends[0], ends[1], at + i, options.tolerance, d)
+            found.order[np.uint64(i)] = 1
+    return wrong == 0
+
+
+@template
 def _write_point(
     flat: Any, current: Any, stack: Any, record: Any, options: Any, places: Any, step: int, d: int
 ) -> bool:
     """Write the point where a boundary crosses the edge between two others; False if in doubt.
 
-    `places`: of the ends above and below, and of the new point. See `_cut_edges` in `_cone`.
+    `places`: of the ends above and below, of the new point, and among those of this boundary. See
+    `_cut_edges` in `_cone`.
     """
-    found = stack.arrangement
-    p, q, v = places
+    found, frame, rays = stack.arrangement, stack.frame, stack.rays
+    p, q, v, i = places
     tags, sides = found.tags, found.sides
     count, facets, at = record[N_CONFLICTS], record[N_FACETS], record[FACET_AT]
     ray = record[RAY_END] + v - record[N_CORNERS]
     common = tags[p] & tags[q]
     k = count - 1 - step
-    if options.exact:
-        rest = common & FACET_BITS
-        if bit_count(rest) != d - 1:
+    if found.order[np.uint64(i)] == 0:
+        # A facet of the end below that is not one of the end above is positive on the edge; so is a
+        # boundary, if the end above lies above it.
+        apart = lowest_bit(tags[q] & ~tags[p] & FACET_BITS)
+        facet = stack.facets[at + apart]
+        if apart >= facets:
+            other = np.uint64(count - 1 - (apart - facets))
+            if (sides[NEGATIVE_BITS, p] >> other) & ONE != NONE:
+                facet = -facet
+        if not orient(stack, ray, common, facet, d) and not fine_meet(
+            flat, current, stack, record[LAYER], ray, facet, d
+        ):
             return False
-        if not _meet(stack, rest, facets + step, ray, common & INFINITE, d):
-            # A facet of the end below that is not one of the end above is positive on the edge; so
-            # is a boundary, if the end above lies above it.
-            apart = lowest_bit(tags[q] & ~tags[p] & FACET_BITS)
-            facet = stack.facets[at + apart]
-            if apart >= facets:
-                other = np.uint64(count - 1 - (apart - facets))
-                if (sides[p, NEGATIVE_BITS] >> other) & ONE != NONE:
-                    facet = -facet
-            if not orient(stack, ray, common, facet, d) and not fine_meet(
-                flat, current, stack, record[LAYER], ray, facet, d
-            ):
-                return False
-    else:
-        ends = found.rays[p], found.rays[q]
-        blend(stack, found.rows[k], ends[0], ends[1], ray, options.tolerance, d)
     above, below, _ = between(
-        sides[p, POSITIVE_BITS],
-        sides[p, NEGATIVE_BITS],
-        sides[p, ZERO_BITS],
-        sides[q, POSITIVE_BITS],
-        sides[q, NEGATIVE_BITS],
-        sides[q, ZERO_BITS],
+        sides[POSITIVE_BITS, p],
+        sides[NEGATIVE_BITS, p],
+        sides[ZERO_BITS, p],
+        sides[POSITIVE_BITS, q],
+        sides[NEGATIVE_BITS, q],
+        sides[ZERO_BITS, q],
     )
     rest = ((ONE << np.uint64(k)) - ONE) & ~(above | below)
     while rest != NONE:
-        bit = rest & (~rest + ONE)
-        side = _side(flat, current, stack, record, found.rows[lowest_bit(rest)], ray, options, d)
-        if side == 0:
-            return False
-        if side > 0:
-            above |= bit
-        else:
-            below |= bit
+        bit, row = rest & (~rest + ONE), found.rows[np.uint64(lowest_bit(rest))]
+        value = row_value(frame, row, rays, ray, d)
+        bound = unit_sign_bound(frame[row, d + 2], frame[row, d + 1], rays[ray, d + 1], d)
+        higher, lower = value > bound, value < -bound
+        if not (higher or lower):
+            side = _side(flat, current, stack, record, row, ray, options, d)
+            if side == 0:
+                return False
+            higher, lower = side > 0, side < 0
+        above |= bit if higher else NONE
+        below |= bit if lower else NONE
         rest ^= bit
     found.rays[v] = ray
     tags[v] = common | ONE << np.uint64(facets + step)
-    sides[v, POSITIVE_BITS] = above
-    sides[v, NEGATIVE_BITS] = below
-    sides[v, ZERO_BITS] = sides[p, ZERO_BITS] & sides[q, ZERO_BITS] | ONE << np.uint64(k)
+    sides[POSITIVE_BITS, v] = above
+    sides[NEGATIVE_BITS, v] = below
+    sides[ZERO_BITS, v] = sides[ZERO_BITS, p] & sides[ZERO_BITS, q] | ONE << np.uint64(k)
     return True
 
 
@@ -434,14 +476,7 @@ def _meet(stack: Any, rest: Any, last: int, ray: int, infinite: Any, d: int) -> 
 def _side(
     flat: Any, current: Any, stack: Any, record: Any, row: int, ray: int, options: Any, d: int
 ) -> int:
-    """On which side of a boundary of the frame a new ray lies: 1 or -1; 0 if on it, or in doubt."""
-    frame = stack.frame
-    value = row_value(frame, row, stack.rays, ray, d)
-    bound = unit_sign_bound(frame[row, d + 2], frame[row, d + 1], stack.rays[ray, d + 1], d)
-    if value > bound:
-        return 1
-    if value < -bound:
-        return -1
+    """The same for one that float64 leaves in doubt: 1 or -1; 0 if on the boundary, or in doubt."""
     if not options.exact:
         return 0
     first = flat.lines.line_start[record[LAYER]]
@@ -464,13 +499,13 @@ def _join(found: Any, edges: int, begin: int, end: int, k: Any, d: int) -> int:
     room, later = len(codes) - (end - begin), (ONE << k) - ONE
     for i in range(begin, end):
         p = np.uint64(i)
-        mine = tags[p] & FACET_BITS
+        mine, above, below = tags[p] & FACET_BITS, sides[POSITIVE_BITS, p], sides[NEGATIVE_BITS, p]
         if edges > room:
             return _DOUBT
         # Every pair is written, and stays if the list grows: no jumps.
         for j in range(i + 1, end):
             q = np.uint64(j)
-            across = _across(sides, p, q)
+            across = _across(above, below, sides, q)
             codes[np.uint64(edges)], crossing[np.uint64(edges)] = i * _CODE + j, across
             crossed = int(across >> k == NONE) & int(across & later != NONE)
             edges += crossed & int(bit_count(mine & tags[q]) >= d - 1)
@@ -498,24 +533,21 @@ def _locate(
 
 
 @kernel(inner=True, inlined=True)
-def _gather(found: Any, points: int, count: int) -> int:
-    """Find the regions that points belong to, and the corners of each, in their order.
+def _gather(found: Any, points: int, count: int, d: int) -> int:
+    """Find the regions that points belong to: the corners of each, its facets, and its middle.
 
     Returns the number of regions, or `_TOO_MANY`. They are handed out as they are when cells are
     cut: what lies below the boundary that is laid first comes first, so by their keys as numbers.
+    So are their corners, whose sum is the same then, bit for bit.
     """
-    table, keys, ends, corners, sides = (
-        found.table,
-        found.keys,
-        found.ends,
-        found.corners,
-        found.sides,
-    )
-    sets = 1 << count
+    table, keys, ends, shares = found.table, found.keys, found.ends, found.shares
+    tags, sides, corners, used = found.tags, found.sides, found.corners, found.used
+    sets, all_tags = 1 << count, NONE
     for key in range(sets):
         table[key] = 0
     for v in range(points):
-        on, above = sides[np.uint64(v), ZERO_BITS], sides[np.uint64(v), POSITIVE_BITS]
+        on, above = sides[ZERO_BITS, np.uint64(v)], sides[POSITIVE_BITS, np.uint64(v)]
+        all_tags |= tags[v]
         some = on
         while some != NONE:
             table[above | some] += 1
@@ -526,32 +558,67 @@ def _gather(found: Any, points: int, count: int) -> int:
     for key in range(sets):
         if regions > room:
             return _TOO_MANY
-        many = table[key]
-        table[key] = total
+        many, at = table[key], np.uint64(regions)
+        table[key] = regions
+        keys[at], ends[at], shares[at] = key, total, float(many)
         total += many
-        keys[np.uint64(regions)], ends[np.uint64(regions)] = key, total
         regions += int(many != 0)
     if total > len(corners):
         return _TOO_MANY
+    if all_tags & INFINITE != NONE:
+        _count_finite(found, points, regions)
+    width = 4 if d <= 4 else d
+    for r in range(regions):
+        shares[r] = 1.0 / shares[r] if shares[r] > 0.0 else 0.0
+        used[r] = NONE
+        for c in range(width):
+            found.middles[r, c] = 0.0
     for v in range(points):
-        on, above = sides[np.uint64(v), ZERO_BITS], sides[np.uint64(v), POSITIVE_BITS]
+        at, tag = np.uint64(v), tags[v]
+        on, above = sides[ZERO_BITS, at], sides[POSITIVE_BITS, at]
         some = on
         while some != NONE:
-            corners[np.uint64(table[above | some])] = v
-            table[above | some] += 1
+            _add_corner(found, np.uint64(table[above | some]), at, tag, d)
             some = (some - ONE) & on
-        corners[np.uint64(table[above])] = v
-        table[above] += 1
+        _add_corner(found, np.uint64(table[above]), at, tag, d)
     return regions
+
+
+@template
+def _count_finite(found: Any, points: int, regions: int) -> None:
+    """Count the corners of each region that do not lie at infinity."""
+    table, sides, shares = found.table, found.sides, found.shares
+    for r in range(regions):
+        shares[r] = 0.0
+    for v in range(points):
+        if found.tags[v] & INFINITE != NONE:
+            continue
+        on, above = sides[ZERO_BITS, np.uint64(v)], sides[POSITIVE_BITS, np.uint64(v)]
+        some = on
+        while some != NONE:
+            shares[table[above | some]] += 1.0
+            some = (some - ONE) & on
+        shares[table[above]] += 1.0
+
+
+@template
+def _add_corner(found: Any, r: Any, v: Any, tag: Any, d: int) -> None:
+    """Let a point be the next corner of a region: of its middle, and on its facets."""
+    middles, places, at = found.middles, found.places, found.ends[r]
+    found.corners[np.uint64(at)] = v
+    found.ends[r] = at + 1
+    found.used[r] |= tag
+    part = found.shares[r] if tag & INFINITE == NONE else 1.0
+    for c in range(d):
+        middles[r, c] += places[v, c] * part
 
 
 @kernel(inner=True, inlined=True)
 def _write_all(flat: Any, room: Any, pattern: Any, record: Any, options: Any, regions: int) -> bool:
     """Write all regions; False if one needs exact arithmetic."""
     lines, stack, state, out = flat.lines, room.stack, room.state, room.out
-    found, layer = stack.arrangement, record[LAYER]
-    count, facets, at = record[N_CONFLICTS], record[N_FACETS], record[FACET_AT]
-    among = at, facets + count
+    found, layer, d = stack.arrangement, record[LAYER], dimension_of(lines, stack)
+    count, facets = record[N_CONFLICTS], record[N_FACETS]
     prefix = lines.row_start[layer] - lines.row_start[1]
     width = lines.row_start[layer + 1] - lines.row_start[layer]
     for j in range(prefix):
@@ -559,24 +626,90 @@ def _write_all(flat: Any, room: Any, pattern: Any, record: Any, options: Any, re
     for j in range(width):
         out.pattern[prefix + j] = stack.patterns[record[PIECES_AT] + j]
     _write_patterns(lines, stack, record, options.bits, prefix + width, out, state[OUT], regions)
+    _take_rows(stack, facets, count, d)
+    first, total = state[OUT_POINTS], found.ends[regions - 1]
+    places, corners = out.places[state[OUT_CORNERS] :], found.corners[:total]
+    for i in range(total):
+        places[i] = first + corners[i]
+    state[OUT_CORNERS] += total
     begin = 0
     for r in range(regions):
-        key = found.keys[r]
-        for k in range(count):
-            step = count - 1 - k
-            is_above = (key >> np.uint64(k)) & ONE != NONE
-            label = record[TABLE_END] + step + 1
-            stack.facets[at + facets + step] = label if is_above else -label
-        shape = found.places, found.tags, found.corners[begin : found.ends[r]]
-        if not write_region(lines, stack, shape, among, True, out, options, state):
+        at, k, o = np.uint64(r), state[OUT], state[OUT_FACETS]
+        used = found.used[at]
+        rest = used & FACET_BITS
+        if options.exact and not _is_inside(found, at, rest, facets, count, d):
             return False
-        k = state[OUT]
-        out.vertex_counts[k] = found.ends[r] - begin
-        begin = found.ends[r]
+        # Scales are powers of two, which round nothing.
+        for j in range(d):
+            out.witnesses[k, j] = found.middles[at, j] * (1.0 / lines.scale[j])
+        while rest != NONE:
+            line = found.labels[np.uint64(lowest_bit(rest))]
+            out.lines[o] = line
+            o += int(line != 0)  # which is infinity
+            rest &= rest - ONE
+        bounded = used & INFINITE == NONE
+        out.bounded[k] = bounded
+        out.vertex_counts[k] = found.ends[at] - begin
+        out.facet_counts[k] = o - state[OUT_FACETS]
+        if options.volumes:
+            shape = found.places, found.tags, found.corners[begin : found.ends[at]]
+            write_volume(lines, stack, shape, facets + count, True, bounded, out, k, d)
+        begin = found.ends[at]
         state[OUT] += 1
-        state[OUT_CORNERS] += out.vertex_counts[k]
-        state[OUT_FACETS] += out.facet_counts[k]
+        state[OUT_FACETS] = o
     return True
+
+
+@template
+def _take_rows(stack: Any, facets: int, count: int, d: int) -> None:
+    """Write the rows of the facets, positive inside, and of the boundaries, one by one coordinate.
+
+    Whole vectors of them: those that are nothing have rows of 0.
+    """
+    found, table, rows = stack.arrangement, stack.table, stack.arrangement.facet_rows
+    many = facets + count
+    for f in range(many):
+        place, to = np.uint64(found.table_at[f]), np.uint64(f)
+        sign = 1.0 if f >= facets else found.signs[to]
+        for c in range(d + 1):
+            rows[c, to] = table[place, c] * sign
+        rows[d + 1, to] = table[place, d + 1]
+        found.labels[to] = abs(stack.table_labels[place]) - 1
+    for f in range(many, _whole(many)):
+        for c in range(d + 2):
+            rows[c, np.uint64(f)] = 0.0
+
+
+@template
+def _whole(many: int) -> int:
+    """So many facets make whole vectors."""
+    return (many + _VECTOR - 1) // _VECTOR * _VECTOR
+
+
+@template
+def _is_inside(found: Any, r: Any, used: Any, facets: int, count: int, d: int) -> bool:
+    """Whether the middle of a region, in scaled coordinates, is surely inside: step 6.
+
+    `used`: its facets and the boundaries that it lies at, as bits.
+    """
+    rows, point, key = found.facet_rows, found.middles, found.keys[r]
+    size = 1.0
+    for j in range(d):
+        size += abs(point[r, j])
+    above, below = NONE, NONE
+    for f in range(_whole(facets + count)):
+        value = rows[d, f]
+        total = abs(value)
+        for j in range(d):
+            value += rows[j, f] * point[r, j]
+            total += abs(rows[j, f] * point[r, j])
+        bound = inside_bound(rows[d + 1, f], size, total, cone_roundings(d))
+        above |= np.uint64(value > bound) << np.uint64(f)
+        below |= np.uint64(-value > bound) << np.uint64(f)
+    wanted = (ONE << np.uint64(facets)) - ONE
+    for k in range(count):
+        wanted |= ((key >> np.uint64(k)) & ONE) << np.uint64(facets + count - 1 - k)
+    return bool(used & ~(above & wanted | below & ~wanted) == NONE)
 
 
 @template
@@ -587,9 +720,21 @@ def _write_patterns(
 
     Where neurons have two pieces only, bits are put into the words of the first one.
     """
-    keys, words = stack.arrangement.keys, out.words
+    found, words, count = stack.arrangement, out.words, record[N_CONFLICTS]
+    keys, switched = found.keys, found.spare
+    for k in range(count):
+        line = stack.conflicts[record[CONFLICT_AT] + k]
+        switched[k] = lines.line_row[line] - lines.row_start[1]
     if bits == 1:
         pack_pattern(out.pattern, neurons, bits, words[first])
+    if bits == 1 and words.shape[1] == 1:
+        word = words[first, 0]
+        for r in range(regions):
+            mine = word
+            for k in range(count):
+                mine |= ((keys[r] >> np.uint64(k)) & ONE) << np.uint64(switched[k])
+            words[first + r, 0] = mine
+        return
     for i in range(regions):
         r = regions - 1 - i  # the first one last: others begin with its words
         to, rest = words[first + r], keys[r]
@@ -597,8 +742,7 @@ def _write_patterns(
             for w in range(len(to)):
                 to[w] = words[first, w]
         while rest != NONE:
-            line = stack.conflicts[record[CONFLICT_AT] + lowest_bit(rest)]
-            neuron = lines.line_row[line] - lines.row_start[1]
+            neuron = switched[lowest_bit(rest)]
             if bits == 1:
                 to[neuron // _WORD] |= ONE << np.uint64(neuron % _WORD)
             else:
@@ -608,6 +752,5 @@ def _write_patterns(
             pack_pattern(out.pattern, neurons, bits, to)
             rest = keys[r]
             while rest != NONE:
-                line = stack.conflicts[record[CONFLICT_AT] + lowest_bit(rest)]
-                out.pattern[lines.line_row[line] - lines.row_start[1]] -= 1
+                out.pattern[switched[lowest_bit(rest)]] -= 1
                 rest &= rest - ONE

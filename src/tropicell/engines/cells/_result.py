@@ -26,6 +26,7 @@ def columns_of(
     form: tuple[int, int],
     volumes: bool,
     shared: bool,
+    in_place: bool = False,
 ) -> Columns:
     """Some regions of a batch, which are not copied.
 
@@ -40,13 +41,15 @@ def columns_of(
         False: they are left to be worked out when they are asked for.
     shared : bool
         Whether corners may be places among points.
+    in_place : bool
+        Whether these count from the first point of all: see `tropicell.engines.column_store.Place`.
     """
     rows, corners, facets, some = map(slice, begin, end)
     vertices, places = batch.vertices[corners], None
     points: NDArray[np.float64] | None = None
     if batch.witnesses.shape[1] != 2:
         points, places = batch.vertices[some], batch.places[corners]
-        if begin[3]:
+        if begin[3] and not in_place:
             places = places - np.int32(begin[3])
         if not shared:
             vertices, points, places = points.take(places, axis=0), None, None

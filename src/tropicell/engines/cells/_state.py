@@ -245,7 +245,7 @@ class Arrangement(NamedTuple):
         pool.
     tags : ndarray of uint64, shape (points,)
         The facets, and then the boundaries, that they lie on.
-    sides : ndarray of uint64, shape (points, BIT_WORDS)
+    sides : ndarray of uint64, shape (BIT_WORDS, points)
         The boundaries that they lie above, below, and on.
     errors, squares, table_at : ndarray, shape (facets,)
         Of the facets, and then of the boundaries: error bounds of their rows, the squares of the
@@ -259,9 +259,15 @@ class Arrangement(NamedTuple):
         Places of the boundaries in the frame.
     table : ndarray
         For every set of boundaries, as bits, how many corners the region has that lies above these
-        and below the others; and then, where they are.
+        and below the others; and then, which region that is.
     keys, ends : ndarray, shape (regions,)
         The boundaries that a region lies above, as bits; where its corners end.
+    shares, used, middles : ndarray, shape (regions,) or (regions, 4 or d)
+        What a corner counts; the facets, and then the boundaries, that the corners lie on, as bits;
+        the witness, scaled.
+    signs, labels, facet_rows : ndarray, shape (facets,) or (d + 2, facets)
+        Of the facets, and then of the boundaries: on which side of its row the cell lies; its line;
+        its row, positive inside, with its error.
     order, spare : ndarray, shape (points,)
         Lists of points.
     pairs, corners : ndarray, shape (corners,)
@@ -281,6 +287,12 @@ class Arrangement(NamedTuple):
     table: NDArray[np.int64]
     keys: NDArray[np.uint64]
     ends: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    used: NDArray[np.uint64]
+    middles: NDArray[np.float64]
+    signs: NDArray[np.float64]
+    labels: NDArray[np.int64]
+    facet_rows: NDArray[np.float64]
     order: NDArray[np.int64]
     spare: NDArray[np.int64]
     pairs: NDArray[np.int64]

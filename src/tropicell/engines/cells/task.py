@@ -1,7 +1,7 @@
 """The cells engine: cut convex cells layer by layer, neuron by neuron, depth first.
 
 Every cell is kept by its corners and rays, so bounded and unbounded regions are one case, and
-vertices, volumes and facets come for free. Good for 1 to about 5 inputs: the number of
+vertices, areas and facets come for free. Good for 1 to about 5 inputs: the number of
 corners of a cell grows fast with the dimension.
 
 In exact arithmetic, the kernels decide a sign only where a proved error bound allows it (see
@@ -30,6 +30,7 @@ from tropicell.engines.cells._where import nowhere
 from tropicell.engines.cells.focus import FocusMaker
 from tropicell.engines.cells.where import WantedSet
 from tropicell.engines.cells.worker import CellWorker
+from tropicell.engines.column_store import Place
 from tropicell.engines.units import (
     Arrays,
     Nodes,
@@ -122,8 +123,7 @@ class CellTask:
     store : bool
         False: only count.
     volumes : bool, optional
-        Whether to compute volumes; default: up to three dimensions. Otherwise those
-        of bounded regions are ``nan``.
+        Whether to compute volumes; default: up to three dimensions.
     where : OutputSet, optional
         The set that regions have to meet. In exact arithmetic only.
 
@@ -160,7 +160,7 @@ class CellTask:
         self.tolerance = (tolerance or CellTolerance()).relative
         self.where = None if where is None else WantedSet(network, plan.flat, where)
         self.handed_out, self.shared = store, False
-        self.settle: Callable[[], None] | None = None
+        self.settle: Callable[[float], Place | None] | None = None
         # What is left out is not counted without being looked at.
         self.store = store = store or self.where is not None
         self.focus = None if self.where is not None else plan.focus

@@ -10,12 +10,13 @@ import numpy as np
 
 from tropicell._runtime.interruption import current, using
 from tropicell.engines import tuning
-from tropicell.engines._unit_kernels import ENDED, TOO_SMALL
+from tropicell.engines._unit_kernels import ENDED, HEAVIEST, TOO_SMALL
 from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells._focus import no_focus
 from tropicell.engines.cells._result import columns_of, exact_columns
 from tropicell.engines.cells._state import (
+    BATCH_FULL,
     COORDINATES,
     COUNT,
     DONE,
@@ -28,6 +29,7 @@ from tropicell.engines.cells._state import (
     OUT_POINTS,
     SEED,
     SPLITS,
+    STEPS,
     TESTS,
     TOP,
     UNSURE,
@@ -37,6 +39,7 @@ from tropicell.engines.cells._state import (
 )
 from tropicell.engines.cells._units import CellNodes
 from tropicell.engines.cells.focus import focus_of
+from tropicell.engines.column_store import Place
 from tropicell.engines.units import Nodes, Outcome, Unit, children, chunks
 from tropicell.errors import TimeLimitError
 from tropicell.regions.columns import Columns
@@ -45,8 +48,24 @@ if TYPE_CHECKING:
     from tropicell.engines.cells.task import CellTask
 
 
-#: Buffers are used anew when such a part of them is in use: for the first time, and later.
-_FIRST_TIME, _LATER = 3, 8
+#: Buffers are used anew when such a part of them is in use: for the first time in the plane, in
+#: more dimensions (where a place is used, the sooner the better), and later.
+_FIRST_IN_PLANE, _FIRST_TIME, _LATER = 3, 12, 8
+
+#: A place is left when such a part of it is left, and taken only if there is twice as much.
+_LEFT = 8
+
+#: The columns of a place that kernels write to, as `CellBatch` calls them.
+_IN_PLACE = {
+    "words": "words",
+    "witnesses": "witnesses",
+    "bounded": "bounded",
+    "vertices": "points",
+    "places": "corner_places",
+    "vertex_counts": "corner_counts",
+    "lines": "facet_lines",
+    "facet_counts": "facet_counts",
+}
 
 
 def _steps(width: int) -> int:
@@ -116,7 +135,10 @@ class CellWorker:
         self._state = self._room.state
         # Regions, corners, facets and points that were taken out of the buffers.
         self._taken = (0, 0, 0, 0)
-        self._part = _FIRST_TIME
+        self._part = _FIRST_IN_PLANE if task.plane else _FIRST_TIME
+        # Whether regions are written where they will stay, and whether there was no room for more.
+        self._in_place = self._no_room = False
+        self._expected = 0.0  # regions in the units that are left of those that it has done
         self._no_seeds = task.no_seeds
         self._seeds = self._no_seeds
         self._planted: list[ExactCell] = []
@@ -128,8 +150,8 @@ class CellWorker:
 
     def _call(self, most: int, nodes: Nodes | None = None) -> int:
         """Let the kernel begin with some cells, or go on; returns why it ended."""
-        task = self._task
-        return int(
+        task, steps = self._task, int(self._state[STEPS])
+        code = int(
             task.kernel(
                 task.flat,
                 self._room,
@@ -140,6 +162,9 @@ class CellWorker:
                 self._steps,
             )
         )
+        # It counts steps where it comes back for another reason.
+        self._no_room = code == BATCH_FULL and self._state[STEPS] == steps
+        return code
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""
@@ -158,6 +183,8 @@ class CellWorker:
             with using(None):
                 outcome = Outcome(self._take_all(), int(self._state[COUNT]), None)
         outcome.passed = int(self._state[LEFT_OUT]) - left_out
+        self._expected += sum(part.weight for part in outcome.left or ())
+        self._expected -= unit.weight if unit.weight < HEAVIEST else 0.0
         if not self._task.handed_out:
             outcome.columns = []
         return outcome
@@ -308,6 +335,8 @@ class CellWorker:
         self._state[COUNT] += 1
         if self._task.store:
             self._take_batch()  # first what the kernel found before it
+            if self._in_place:  # others come in between
+                self._take_new_buffers()
             self._finished.append(cell)
 
     def _look_at(self, code: int, stop: Callable[[], bool]) -> None:
@@ -315,7 +344,7 @@ class CellWorker:
         if code == GROW:
             self._grow()
             return
-        if self._is_half_full():
+        if self._is_full():
             self._take_batch()
         if code in (DONE, UNSURE_FULL) and self._state[UNSURE]:
             self._decide_unsure(stop)
@@ -341,14 +370,30 @@ class CellWorker:
         self._take_finished()
         return self._found
 
-    def _is_half_full(self) -> bool:
+    def _is_full(self) -> bool:
+        """Whether new buffers should be taken: half of these are in use, or most of a place."""
+        if self._in_place:
+            return self._no_room or self._room_left() * _LEFT < 1
+        return self._room_left() < 0.5
+
+    def _room_left(self) -> float:
+        """The part of the buffers that is left."""
         state, out = self._state, self._room.out
-        return bool(
-            state[OUT] > len(out.words) // 2
-            or state[OUT_CORNERS] > len(out.places) // 2
-            or state[OUT_POINTS] > len(out.vertices) // 2
-            or state[OUT_FACETS] > len(out.lines) // 2
+        used = (
+            state[OUT] / len(out.words),
+            state[OUT_CORNERS] / len(out.places),
+            state[OUT_POINTS] / len(out.vertices),
+            state[OUT_FACETS] / len(out.lines),
         )
+        return 1.0 - float(max(used))
+
+    def _take_new_buffers(self) -> None:
+        """Write what comes next to other memory; what is there stays."""
+        task = self._task
+        out = buffers.batch_arrays(task.flat, task.store, task.bits)
+        self._room, self._taken = self._room._replace(out=out), (0, 0, 0, 0)
+        self._state[[OUT, OUT_CORNERS, OUT_FACETS, OUT_POINTS]] = 0
+        self._in_place = self._no_room = False
 
     def _take_batch(self) -> None:
         """The kernel's regions since the last call.
@@ -358,17 +403,14 @@ class CellWorker:
         state, task = self._state, self._task
         regions, corners = int(state[OUT]), int(state[OUT_CORNERS])
         found = regions, corners, int(state[OUT_FACETS]), int(state[OUT_POINTS])
-        if regions == self._taken[0]:
-            return
-        self._take_finished()
-        form = task.flat.neurons, task.bits
-        out = self._room.out
-        self._add(columns_of(out, self._taken, found, form, task.volumes, task.shared))
-        self._taken = found
-        if self._is_half_full():
-            out = buffers.batch_arrays(task.flat, task.store, task.bits)
-            self._room, self._taken = self._room._replace(out=out), (0, 0, 0, 0)
-            state[[OUT, OUT_CORNERS, OUT_FACETS, OUT_POINTS]] = 0
+        if regions > self._taken[0]:
+            self._take_finished()
+            form = task.flat.neurons, task.bits
+            how = task.volumes, task.shared, self._in_place
+            self._add(columns_of(self._room.out, self._taken, found, form, *how))
+            self._taken = found
+        if self._is_full():
+            self._take_new_buffers()
 
     def _begin_anew(self) -> None:
         """Let the regions of the next unit go where those before lie, if these may be copied.
@@ -376,12 +418,30 @@ class CellWorker:
         That is not done before there are many: small searches join all regions at the end.
         """
         settle, taken = self._task.settle, self._taken[0]
-        if settle is None or taken < len(self._room.out.words) // self._part:
+        if self._in_place or settle is None or taken < len(self._room.out.words) // self._part:
             return
-        settle()
+        place = settle(self._expected)
         self._part = _LATER
         self._taken = (0, 0, 0, 0)
         self._state[[OUT, OUT_CORNERS, OUT_FACETS, OUT_POINTS]] = 0
+        if place is not None and not self._task.plane and not self._task.volumes:
+            self._go_to(place)
+
+    def _go_to(self, place: Place) -> None:
+        """Write regions where they will stay, if there is room for them."""
+        own, used = self._room.out, place.used
+        arrays = {name: place.arrays[column] for name, column in _IN_PLACE.items()}
+        for name, array in arrays.items():
+            if array is None or array.dtype != getattr(own, name).dtype:
+                return
+            if (len(array) - used[_IN_PLACE[name]]) * _LEFT < 2 * len(array):
+                return
+        self._room = self._room._replace(out=own._replace(**arrays))
+        columns = "words", "corner_places", "facet_lines", "points"
+        regions, corners, facets, points = (used[column] for column in columns)
+        self._taken = regions, corners, facets, points
+        self._state[[OUT, OUT_CORNERS, OUT_FACETS, OUT_POINTS]] = self._taken
+        self._in_place = True
 
     def _take_finished(self) -> None:
         """Regions that were finished in exact arithmetic."""

@@ -16,6 +16,7 @@ from tropicell._runtime.interruption import check
 from tropicell._runtime.jit import Entry
 from tropicell.engines import tuning
 from tropicell.engines._unit_kernels import COMPLETE, ENDED, GROUPS, NEEDED, TOO_SMALL
+from tropicell.engines.column_store import Place
 from tropicell.engines.halfspaces import saved
 from tropicell.engines.halfspaces._flat import COUNT, EMITTED, flatten_for_halfspaces
 from tropicell.engines.halfspaces._search import HalfspacePlan, HalfspaceSearch, HalfspaceTolerance
@@ -96,7 +97,7 @@ class HalfspaceTask:
         d, n = self.network.n_inputs, len(self.plan.flat.cut_break)
         rows = d + len(self.plan.flat.domain) + n
         self.shared = False
-        self.settle: Callable[[], None] | None = None
+        self.settle: Callable[[float], Place | None] | None = None
         self.slow = (60 + 12 * d) * (d + 1) * rows > _MANY_STEPS
 
     def _remembered(

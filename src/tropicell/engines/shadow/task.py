@@ -19,6 +19,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import Halt, check, current
 from tropicell._runtime.jit import Entry
 from tropicell.engines.cells.task import CellTask
+from tropicell.engines.column_store import Place
 from tropicell.engines.halfspaces.task import HalfspaceTask
 from tropicell.engines.shadow._points import (
     CANDIDATES,
@@ -223,7 +224,7 @@ class ShadowTask:
 
     slow = True
     shared = False
-    settle: Callable[[], None] | None = None
+    settle: Callable[[float], Place | None] | None = None
 
     def __init__(
         self,

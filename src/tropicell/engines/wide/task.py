@@ -16,6 +16,7 @@ from scipy.optimize import linprog
 
 from tropicell._runtime.interruption import Halt, current
 from tropicell._runtime.jit import Entry
+from tropicell.engines.column_store import Place
 from tropicell.engines.units import Arrays, Nodes, Outcome, Unit, need, weight_of
 from tropicell.engines.wide._exact import ExactDomain, OpenRows, rounded
 from tropicell.engines.wide._programs import program
@@ -163,7 +164,7 @@ class WideTask:
 
     slow = True
     shared = False
-    settle: Callable[[], None] | None = None
+    settle: Callable[[float], Place | None] | None = None
     grain = _GRAIN
 
     def __init__(
