@@ -133,6 +133,10 @@ class MomentRoom(NamedTuple):
     maps : LayerMaps
     pieces : ndarray of uint8, shape (neurons,)
         The pattern that the maps belong to.
+    lines : ndarray, shape (lines, inputs + 1)
+        The rows of all lines, with slopes of length 1, as they were when they were last needed.
+    lines_of, layers_of : ndarray, shape (lines,) and (layers,)
+        For which maps of its layer each of them was written, and which ones these are now.
     rows : ndarray, shape (facets, inputs + 1)
     values : ndarray, shape (corners, facets)
         The rows at the corners.
@@ -160,6 +164,9 @@ class MomentRoom(NamedTuple):
 
     maps: LayerMaps
     pieces: NDArray[np.uint8]
+    lines: FloatArray
+    lines_of: IntArray
+    layers_of: IntArray
     rows: FloatArray
     values: FloatArray
     points: FloatArray
@@ -192,6 +199,9 @@ def moment_room(
     return MomentRoom(
         maps=layer_maps(d, flat.maps.row_start, exact=False, free=free),
         pieces=np.zeros(flat.neurons, np.uint8),
+        lines=free(np.zeros((len(flat.lines.line_row), d + 1))),
+        lines_of=np.full(len(flat.lines.line_row), -1),
+        layers_of=np.zeros(flat.depth + 1, np.int64),
         rows=free(np.zeros((MOST_FACETS, d + 1))),
         values=free(np.zeros((corners, MOST_FACETS))),
         points=free(np.zeros((corners, d))),
@@ -258,11 +268,10 @@ def polytopes(
         if m > MOST_FACETS or n > len(room.points) or n > room.faces.shape[1]:
             continue
         for f in range(m):
-            line = int(lines[start + f])
-            piece = 0
+            line, piece = int(lines[start + f]), 1
             if line >= first_line:
                 piece = int(room.pieces[neuron[line - first_line]]) - breakpoint[line - first_line]
-            _take_row(flat, line, first_line, 1.0 if piece > 0 else -1.0, room, f)
+            _take_row(flat, line, 1.0 if piece > 0 else -1.0, room, f)
         if d <= 4 and n <= MOST_CORNERS:
             solid = room.solid
             _take_corners(points, begin, n, scale, solid)
@@ -278,18 +287,29 @@ def polytopes(
         for i in range(n):
             for c in range(d):
                 room.points[i, c] = points[begin + i, c] * scale[c]
-        weight, at = 0.0, 0
-        if _find_facets(room, n, m):
-            weight, at = weigh(room, n, m, centred)
-        elif _find_all_facets(room, n, m):
-            weight = _follow(room, n, m)
+        weight = _weigh_any(room, n, m, centred)
         if not weight > 0.0:
             continue
-        sizes[region], doubts[region] = weight / unit, room.doubt[at, 0] / unit
+        sizes[region], doubts[region] = weight / unit, room.doubt[0, 0] / unit
         if centred:
             for c in range(d):
-                centre = room.moment[at, 0, c] / ((d + 1) * weight)
+                centre = room.moment[0, 0, c] / ((d + 1) * weight)
                 centroids[region, c] = points[begin, c] + centre / scale[c]
+
+
+@kernel(late=True)
+def _weigh_any(room: Any, n: int, m: int, centred: bool) -> float:
+    """The weight of a polytope; its moment is the first one in the room. 0.0: that can't be said.
+
+    Late, since in 3-D and 4-D nearly all are weighed by polygons.
+    """
+    if not _find_facets(room, n, m):
+        return _follow(room, n, m) if _find_all_facets(room, n, m) else 0.0
+    weight, at = weigh(room, n, m, centred)
+    room.doubt[0, 0] = room.doubt[at, 0]
+    for c in range(room.moment.shape[2]):
+        room.moment[0, 0, c] = room.moment[at, 0, c]
+    return weight
 
 
 @kernel(inner=True)
@@ -310,7 +330,8 @@ def _load(flat: Any, words: Any, which: Any, bits: int, room: Any) -> None:
         else:
             different = ~_NONE
         while different != _NONE:
-            neuron = (64 * place + lowest_bit(different)) // bits
+            neuron = 64 * place + lowest_bit(different)
+            neuron = neuron if bits == 1 else neuron // bits  # a division takes long
             different &= different - _ONE
             if neuron >= len(pieces):
                 break
@@ -325,20 +346,28 @@ def _load(flat: Any, words: Any, which: Any, bits: int, room: Any) -> None:
             changed = min(changed, layer)
     for layer in range(changed, depth):
         enter_layer(maps, room.maps, layer, pieces, maps.row_start[layer] - base, False)
+        room.layers_of[layer + 1] += 1
+
+
+@kernel(inner=True, inlined=True)
+def _take_row(flat: Any, line: int, sign: float, room: Any, f: int) -> None:
+    """The row of a facet, positive inside, with slopes of length 1."""
+    layer, row, own = flat.lines.line_layer[line], room.rows[f], room.lines[line]
+    if room.lines_of[line] != room.layers_of[layer]:
+        room.lines_of[line] = room.layers_of[layer]
+        _write_line(flat, line, room)
+    for c in range(len(row)):
+        row[c] = sign * own[c]
 
 
 @kernel(inner=True)
-def _take_row(flat: Any, line: int, first_line: int, sign: float, room: Any, f: int) -> None:
-    """The row of a facet, positive inside, with slopes of length 1."""
-    row, before, d = room.rows[f], room.maps.before, room.points.shape[1]
-    if line < first_line:
-        for c in range(d + 1):
-            row[c] = flat.lines.domain_rows[line, c]
-    else:
-        at = flat.lines.line_row[line]
-        for c in range(d + 1):
-            row[c] = sign * before[c, at]
-        row[d] -= sign * flat.lines.line_at[line]
+def _write_line(flat: Any, line: int, room: Any) -> None:
+    """The row of a line where the maps of the layers are as they are now."""
+    row, before, d = room.lines[line], room.maps.before, room.points.shape[1]
+    at = flat.lines.line_row[line]
+    for c in range(d + 1):
+        row[c] = flat.lines.domain_rows[line, c] if at < 0 else before[c, at]
+    row[d] -= flat.lines.line_at[line]
     square = 0.0
     for c in range(d):
         square += row[c] * row[c]

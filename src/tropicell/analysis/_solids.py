@@ -30,7 +30,7 @@ from tropicell.geometry.rounding import ROUND
 MOST_CORNERS = 64
 
 #: Corners that a processor looks at together.
-_VECTOR = 8
+_VECTOR = 4
 
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
@@ -170,10 +170,13 @@ def weigh_polygons(rows: Any, room: Any, n: int, m: int, centred: bool) -> tuple
         while second != _NONE:
             h = lowest_bit(second)
             second &= second - _ONE
+            polygon = corners[g] & corners[h]
+            if polygon == _NONE:
+                continue
             b = room.apex[h]
             one, other = values[g, 0] * values[h, a], values[h, 0] * values[g, b]
-            factor, polygon = one + other, corners[g] & corners[h]
-            if polygon == _NONE or factor == 0.0:
+            factor = one + other
+            if factor == 0.0:
                 continue
             minor, axes = _largest_minor(rows[g], rows[h])
             if centred:

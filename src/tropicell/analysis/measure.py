@@ -293,7 +293,7 @@ def _moments(
     """Volume and centroid of each region; inf and nan where unbounded, nan where not known."""
     dimension = regions.network.n_inputs
     sizes = np.full(len(regions), np.inf)
-    centroids = np.full((len(regions), dimension), np.nan)
+    centroids = np.full((len(regions) if centred or dimension <= 2 else 0, dimension), np.nan)
     doubts = np.zeros(len(regions))
     if dimension <= 2:
         _flat(regions.corners, sizes, centroids, workers)
@@ -311,10 +311,11 @@ def _moments(
             corners = _ragged(batch.corners, batch.corner_counts)
             facets = _ragged(batch.facet_lines, batch.facet_counts)
             n = len(rows)
-            found = np.full(n, np.inf), np.full((n, dimension), np.nan), np.zeros(n)
+            found = np.full(n, np.inf), np.full((n if centred else 0, dimension), np.nan), np.zeros(n)
             _solid(regions, (batch.packed, corners, facets), found, workers, centred, bar)
             for column, part in zip((sizes, centroids, doubts), found, strict=True):
-                column[rows[rows >= 0]] = part[rows >= 0]
+                if len(column):
+                    column[rows[rows >= 0]] = part[rows >= 0]
         check()
     else:
         sizes[:] = np.nan
@@ -386,8 +387,9 @@ def _solid(
     room = Blueprint(lambda free: kernels.moment_room(flat, min(most, faces), faces, free))
     words = np.ascontiguousarray(packed.words, dtype=np.uint64)
     patterns = words, packed.bits, lines.neuron, lines.breakpoint
-    points = np.ascontiguousarray(corners.values, dtype=np.float64), corners.ends.astype(np.int64)
-    sides = facets.values.astype(np.int64), facets.ends.astype(np.int64)
+    ends = (np.ascontiguousarray(column.ends, dtype=np.int64) for column in (corners, facets))
+    points = np.ascontiguousarray(corners.values, dtype=np.float64), next(ends)
+    sides = np.ascontiguousarray(facets.values, dtype=np.int32), next(ends)
     mine = threading.local()
 
     def work(part: slice) -> None:
@@ -397,7 +399,8 @@ def _solid(
         kernels.polytopes(flat, lines.first, patterns, points, sides, which, found)
         bar.update(part.stop - part.start)
 
-    in_parts(work, len(packed), workers, _AT_ONCE)
+    # Small ones take less time than a call of a kernel with so many arrays.
+    in_parts(work, len(packed), workers, _AT_ONCE * (4 if d <= 4 else 1))
 
 
 def _by_walks(
