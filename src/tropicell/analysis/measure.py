@@ -311,7 +311,8 @@ def _moments(
             corners = _ragged(batch.corners, batch.corner_counts)
             facets = _ragged(batch.facet_lines, batch.facet_counts)
             n = len(rows)
-            found = np.full(n, np.inf), np.full((n if centred else 0, dimension), np.nan), np.zeros(n)
+            middles = np.full((n if centred else 0, dimension), np.nan)
+            found = np.full(n, np.inf), middles, np.zeros(n)
             _solid(regions, (batch.packed, corners, facets), found, workers, centred, bar)
             for column, part in zip((sizes, centroids, doubts), found, strict=True):
                 if len(column):
