@@ -16,7 +16,7 @@ from random_networks import KINDS, random_network
 from tropicell import Affine, Box, Layer, Network, Region, Regions, enumerate_regions
 from tropicell.analysis import measure
 from tropicell.analysis.integrals import can_be_integrated, cell_integrals
-from tropicell.geometry.generators import generators, simplices
+from tropicell.geometry.generators import generators, simplices, volume
 from tropicell.network import activations
 
 
@@ -172,3 +172,37 @@ def test_a_slice_with_a_last_layer_that_nobody_reads() -> None:
     regions = without_corners(network)
     limit = 1e-9 * scale_of(regions)
     assert (np.abs(measure.integral(regions) - over_regions(regions)) <= limit).all()
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(["zero_bias", "integer", "repeated", "tenths"]),
+    inputs=st.integers(3, 4),
+)
+def test_corners_on_many_facets(seed: int, kind: str, inputs: int) -> None:
+    """What the cells engine finds of degenerate networks, against rationals."""
+    regions = enumerate_regions(
+        random_network(seed, kind, inputs, 2, 3), Box(-1, 1), engine="cells"
+    )
+    expected = np.sum([exact_over(region) for region in regions], axis=0).astype(float)
+    assert (np.abs(measure.integral(regions) - expected) <= 1e-9 * scale_of(regions) + 1e-150).all()
+    sizes = measure.volumes(regions)
+    exact = [float(volume(region.cell.rows, inputs)) for region in regions]
+    np.testing.assert_allclose(sizes, exact, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("inputs", [3, 4, 5])
+def test_without_biases_no_hull_is_needed(inputs: int) -> None:
+    """All boundaries go through one point: kernels measure what is around it."""
+    rng = np.random.default_rng(inputs)
+    sizes = [(7, inputs), (6, 7), (2, 6)]
+    regions = enumerate_regions(
+        Network.mlp([rng.normal(size=size) for size in sizes]), Box(-1, 1), engine="cells"
+    )
+    with mock.patch.object(measure, "_polytope", side_effect=AssertionError):
+        found = measure.integral(regions)
+    # f(t x) = t f(x): the cube of half the size has 2^-(d + 1) of the integral
+    half = measure.integral(enumerate_regions(regions.network, Box(-0.5, 0.5), engine="cells"))
+    np.testing.assert_allclose(half * 2.0 ** (inputs + 1), found, rtol=1e-10)
+    np.testing.assert_allclose(measure.volumes(regions).sum(), 2.0**inputs, rtol=1e-12)
