@@ -215,6 +215,12 @@ def test_what_does_not_fit_is_said(nodes, said, tmp_path):
         from_onnx(write(model(nodes, (1, 2, 3, 3), constants), tmp_path))
 
 
+@pytest.mark.parametrize("operator", ["GlobalMaxPool", "GlobalAveragePool"])
+def test_global_pools_need_places(operator, tmp_path):
+    with pytest.raises(ModelImportError, match="behind batch and channels"):
+        from_onnx(write(model(node(operator, "x"), (1, 4)), tmp_path))
+
+
 def test_models_in_memory_are_told_where_to_go():
     with pytest.raises(InvalidInputError, match=r"onnx\.save") as caught:
         from_onnx(model(node("Relu", "x"), (1, 3)))

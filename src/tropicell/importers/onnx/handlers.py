@@ -103,8 +103,16 @@ def _max_pool(builder: Builder, node: Node) -> list[Value | None]:
 
 @handles("GlobalMaxPool")
 def _global_max(builder: Builder, node: Node) -> Value:
-    axes = range(2, node.x.ndim)
-    return nonlinear.reduce_extreme(builder, node.x, axes, node.name, keep=True)
+    return nonlinear.reduce_extreme(builder, node.x, _axes_of_places(node), node.name, keep=True)
+
+
+def _axes_of_places(node: Node) -> range:
+    """The axes behind batch and channels."""
+    if node.x.ndim < 3:
+        raise ModelImportError(
+            f"it pools over the axes behind batch and channels, but shape {node.x.shape} has none"
+        )
+    return range(2, node.x.ndim)
 
 
 @handles("ReduceMax", "ReduceMin")
@@ -237,7 +245,7 @@ def _average_pool(_: Builder, node: Node) -> Value:
 
 @handles("GlobalAveragePool")
 def _global_average(_: Builder, node: Node) -> Value:
-    return lowering.reduce(node.x, range(2, node.x.ndim), keep=True, mean=True)
+    return lowering.reduce(node.x, _axes_of_places(node), keep=True, mean=True)
 
 
 @handles("ReduceMean", "ReduceSum")
