@@ -303,27 +303,42 @@ def _moments(
         _solid(regions, columns, (sizes, centroids, doubts), workers, centred, bar)
     elif has_bounds(regions):
         _by_walks(regions, (sizes, centroids, doubts), workers, centred, bar)
+        if centred and _cells_know_more(regions, sizes):
+            _of_cells(regions, (sizes, centroids, doubts), workers, centred, bar)
     elif _can_be_found_again(regions):
         sizes[:] = np.nan
-        for rows, batch in _found_again(regions, workers, volumes=False):
-            if batch.facet_lines is None:  # not known beyond 3-D where exact arithmetic had to help
-                continue
-            corners = _ragged(batch.corners, batch.corner_counts)
-            facets = _ragged(batch.facet_lines, batch.facet_counts)
-            n = len(rows)
-            middles = np.full((n if centred else 0, dimension), np.nan)
-            found = np.full(n, np.inf), middles, np.zeros(n)
-            _solid(regions, (batch.packed, corners, facets), found, workers, centred, bar)
-            for column, part in zip((sizes, centroids, doubts), found, strict=True):
-                if len(column):
-                    column[rows[rows >= 0]] = part[rows >= 0]
-        check()
+        _of_cells(regions, (sizes, centroids, doubts), workers, centred, bar)
     else:
         sizes[:] = np.nan
     with np.errstate(over="ignore"):
         total = sizes[np.isfinite(sizes)].sum()
     sizes[(doubts > _ACCURATE * sizes) & ~(doubts <= _NEGLIGIBLE * total)] = np.nan
     return sizes, centroids
+
+
+def _of_cells(
+    regions: Regions,
+    found: tuple[FloatArray, FloatArray, FloatArray],
+    workers: int,
+    centred: bool,
+    bar: Any,
+) -> None:
+    """The same for regions that are not known yet, from the corners that the cells engine finds."""
+    for rows, batch in _found_again(regions, workers, volumes=False):
+        if batch.facet_lines is None:  # not known beyond 3-D where exact arithmetic had to help
+            continue
+        corners = _ragged(batch.corners, batch.corner_counts)
+        facets = _ragged(batch.facet_lines, batch.facet_counts)
+        n, dimension = len(rows), regions.network.n_inputs
+        middles = np.full((n if centred else 0, dimension), np.nan)
+        parts = np.full(n, np.inf), middles, np.zeros(n)
+        _solid(regions, (batch.packed, corners, facets), parts, workers, centred)
+        mine = (rows >= 0) & np.isnan(found[0][rows])
+        bar.update(int(mine.sum()))
+        for column, part in zip(found, parts, strict=True):
+            if len(column):
+                column[rows[mine]] = part[mine]
+    check()
 
 
 def _ragged(values: NDArray[Any] | None, counts: NDArray[np.int64] | None) -> Ragged:
@@ -371,7 +386,7 @@ def _solid(
     found: tuple[FloatArray, FloatArray, FloatArray],
     workers: int,
     centred: bool,
-    bar: Any,
+    bar: Any = None,
 ) -> None:
     """The same for three and more inputs, from corners and facets of some regions."""
     from tropicell._runtime.memory import Blueprint  # noqa: PLC0415 - imports Numba
@@ -398,7 +413,8 @@ def _solid(
             mine.room = room.build()
         which = part.start, part.stop, centred, mine.room
         kernels.polytopes(flat, lines.first, patterns, points, sides, which, found)
-        bar.update(part.stop - part.start)
+        if bar is not None:
+            bar.update(part.stop - part.start)
 
     # Small ones take less time than a call of a kernel with so many arrays.
     in_parts(work, len(packed), workers, _AT_ONCE * (4 if d <= 4 else 1))
@@ -432,7 +448,7 @@ def _by_walks(
             mine.room = _vertices.walk_room(rows.build(), sums.build())
         which = part.start, part.stop, centred, mine.room
         _vertices.measure_patterns(flat, flips, box, patterns, which, found)
-        bar.update(part.stop - part.start)
+        bar.update(int((~np.isnan(found[0][part])).sum()))
 
     in_parts(work, len(regions), workers, _WALKS_AT_ONCE)
 
