@@ -123,7 +123,7 @@ def volumes(regions: Regions, *, workers: int = 1, progress: bool | None = None)
     if _cells_know_more(regions, sizes):
         unknown = np.isnan(sizes)
         sizes[unknown] = _by_cells(regions, workers)[unknown]
-    for i in np.flatnonzero(np.isnan(sizes)).tolist():
+    for i in np.flatnonzero(np.isnan(sizes) | _are_thin(regions, sizes)).tolist():
         check()
         sizes[i] = _exact_volume(regions[i])
     return sizes
@@ -325,10 +325,14 @@ def _of_cells(
 ) -> None:
     """The same for regions that are not known yet, from the corners that the cells engine finds."""
     for rows, batch in _found_again(regions, workers, volumes=False):
-        if batch.facet_lines is None:  # not known beyond 3-D where exact arithmetic had to help
+        if not (rows >= 0).all():  # regions of float arithmetic that are none
             continue
         corners = _ragged(batch.corners, batch.corner_counts)
-        facets = _ragged(batch.facet_lines, batch.facet_counts)
+        if batch.facet_lines is None:  # not known beyond 3-D where exact arithmetic had to help
+            regions.prepare(["facet_lines"], workers=workers, progress=False)
+            facets = regions.facet_lines.take(rows)
+        else:
+            facets = _ragged(batch.facet_lines, batch.facet_counts)
         n, dimension = len(rows), regions.network.n_inputs
         middles = np.full((n if centred else 0, dimension), np.nan)
         parts = np.full(n, np.inf), middles, np.zeros(n)
@@ -348,8 +352,24 @@ def _ragged(values: NDArray[Any] | None, counts: NDArray[np.int64] | None) -> Ra
     return Ragged.from_counts(values, counts)
 
 
+def _are_thin(regions: Regions, sizes: FloatArray) -> NDArray[np.bool_]:
+    """Which volumes in 3-D and more say little; see `_cancelled`. In most boxes none can."""
+    if regions.network.n_inputs <= 2 or regions.known("corners") is None:
+        return np.zeros(len(sizes), np.bool_)
+    if regions.covers and isinstance(regions.domain, Box):
+        low, high = regions.domain.corners(regions.network.n_inputs)
+        far, sides = np.abs([low, high]).max(initial=0.0), high - low
+        if _CORNERS * far * (1.0 / sides).sum() <= _LITTLE:
+            return np.zeros(len(sizes), np.bool_)
+    return _cancelled(regions.corners, sizes)
+
+
 def _cancelled(corners: Ragged, sizes: FloatArray) -> NDArray[np.bool_]:
-    """Which lengths and areas say little, since rounded corners are far out and the cells thin."""
+    """Which sizes say little, since rounded corners are far out and the cells thin.
+
+    Errors of corners move the boundary: a region is off by about as much as these times the surface
+    of the box around it.
+    """
     values = np.asarray(corners.values, dtype=np.float64)
     doubtful = np.zeros(len(sizes), np.bool_)
     if not len(values):
@@ -359,8 +379,9 @@ def _cancelled(corners: Ragged, sizes: FloatArray) -> NDArray[np.bool_]:
     with np.errstate(over="ignore", invalid="ignore"):
         far = np.maximum.reduceat(np.abs(points).max(axis=1), starts)
         spread = np.maximum.reduceat(points, starts) - np.minimum.reduceat(points, starts)
-        size = spread.sum(axis=1) if points.shape[1] > 1 else 1.0
-        errors = _CORNERS * far * size
+        axes = range(points.shape[1])
+        surface = sum(np.prod(np.delete(spread, axis, axis=1), axis=1) for axis in axes)
+        errors = _CORNERS * far * surface
         known = np.isfinite(sizes)
         doubtful = known & (errors > _PLAIN * sizes) & (errors > _LITTLE * sizes[known].sum())
     return np.asarray(doubtful)
@@ -451,6 +472,14 @@ def _by_walks(
         bar.update(int((~np.isnan(found[0][part])).sum()))
 
     in_parts(work, len(regions), workers, _WALKS_AT_ONCE)
+
+
+def _hull(points: FloatArray) -> tuple[float, FloatArray]:
+    """The size and the centroid of the hull of some points, all sides of it seen equally large."""
+    low, sides = points.min(axis=0), np.ptp(points, axis=0)
+    sides[sides == 0] = 1.0
+    size, centre = _polytope((points - low) / sides)
+    return size * float(np.prod(sides)), low + sides * centre
 
 
 def _polytope(points: FloatArray) -> tuple[float, FloatArray]:
@@ -799,7 +828,7 @@ def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None
         sizes, centroids = _moments(regions, workers, bar, centred=True)
         for i, points in _corners_where_unknown(regions, sizes, workers):
             bounded = len(points) > regions.network.n_inputs and (points[:, -1] != 0).all()
-            sizes[i], centroids[i] = _polytope(points[:, :-1]) if bounded else (np.inf, np.nan)
+            sizes[i], centroids[i] = _hull(points[:, :-1]) if bounded else (np.inf, np.nan)
     if not np.isfinite(sizes).all():
         raise unbounded
     regions.prepare(["affine_maps"], workers=workers, progress=progress)
