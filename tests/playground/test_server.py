@@ -410,7 +410,8 @@ def test_a_module_of_torch(player: Any, tmp_path: Path) -> None:
         socket.send(packed({"do": "upload", "name": "net.pt2"}, content))
         said = listen(socket, lambda h, _: h.get("note") or h.get("error"))
     assert said.startswith("net.pt2: Network(2 → 5 → 1")
-    np.testing.assert_allclose(player.network(x.numpy()), module(x).detach().numpy(), rtol=1e-5)
+    expected = module(x).detach().numpy()
+    np.testing.assert_allclose(player.network(x.numpy()), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_from_python(tmp_path: Path) -> None:

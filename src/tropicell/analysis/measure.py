@@ -358,8 +358,8 @@ def _are_thin(regions: Regions, sizes: FloatArray) -> NDArray[np.bool_]:
         return np.zeros(len(sizes), np.bool_)
     if regions.covers and isinstance(regions.domain, Box):
         low, high = regions.domain.corners(regions.network.n_inputs)
-        far, sides = np.abs([low, high]).max(initial=0.0), high - low
-        if _CORNERS * far * (1.0 / sides).sum() <= _LITTLE:
+        far = float(np.abs([low, high]).max(initial=0.0))
+        if np.isfinite(far) and (_CORNERS * far <= _LITTLE * (high - low) / len(low)).all():
             return np.zeros(len(sizes), np.bool_)
     return _cancelled(regions.corners, sizes)
 

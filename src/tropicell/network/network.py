@@ -634,8 +634,8 @@ class Network:
         --------
         >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]], [[1.0]]], [[0.0] * 2, [0.0], [3]])
         >>> cells = network.without_last_bends()
-        >>> cells, cells.first_layers(2)([[3.0]]), cells([[3.0]])
-        (Network(1 → 2 → 1 → 1 → 1), array([[3.]]), array([[3.]]))
+        >>> cells.widths, cells.first_layers(2)([[3.0]]), cells([[3.0]])
+        ((2, 1, 1), array([[3.]]), array([[3.]]))
         """
         last, depth, output = self.layers[-1], self.depth, self.output
         direct = {k: matrix for k, matrix in output.operators.items() if k != depth}
