@@ -49,6 +49,9 @@ _DOUBT = 1e-11
 #: Polytopes with so many facets have a bit for each.
 MOST_FACETS = 60
 
+#: Faces of one dimension that a polytope may have.
+MOST_FACES = 1 << 17
+
 #: Places in the table for each corner: there are fewer faces of one dimension than half of that.
 _PER_CORNER = 32
 

@@ -9,6 +9,8 @@ lies on more facets or may do so, is left to others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,16 +18,28 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.jit import kernel
-from tropicell.analysis._flips import FlipRoom, load_pattern, value_of, write_rows
-from tropicell.analysis._moments import MOST_FACETS, MomentRoom, determinant, weigh
+from tropicell._runtime.memory import Blueprint
+from tropicell.analysis._flips import FlipRoom, flip_room, load_pattern, value_of, write_rows
+from tropicell.analysis._moments import (
+    MOST_FACES,
+    MOST_FACETS,
+    MomentRoom,
+    determinant,
+    moment_room,
+    weigh,
+)
 from tropicell.analysis._programs import ProgramRoom, program_room, solve
 from tropicell.geometry.rounding import INFLATE, ROUND
+from tropicell.network.flat import FlatNetwork
 
 #: At a corner every row but its d is so many times larger than what it may be wrong by.
 _APART = 64.0
 
 #: What the coefficients of a facet may be wrong by, the slopes being of length 1.
 _CLEAR = 1e-10
+
+#: Corners that a region may have.
+_MOST_CORNERS = 4096
 
 #: Boxes that reach further are left to others.
 _FAR = 1e6
@@ -106,6 +120,15 @@ class WalkRoom(NamedTuple):
     edge_keys: NDArray[np.uint64]
     corner_stamps: IntArray
     edge_stamps: IntArray
+
+
+def walk_rooms(flat: FlatNetwork, words: int) -> Callable[[], WalkRoom]:
+    """What makes a room for each thread, for patterns of so many words."""
+    d = flat.dimension
+    faces = min(_MOST_CORNERS * comb(d, d // 2), MOST_FACES)
+    rows = Blueprint(lambda free: flip_room(flat, words, free))
+    sums = Blueprint(lambda free: moment_room(flat, _MOST_CORNERS, faces, free))
+    return lambda: walk_room(rows.build(), sums.build())
 
 
 def walk_room(flip: FlipRoom, moments: MomentRoom) -> WalkRoom:

@@ -8,7 +8,6 @@ are few. `_bends.py` does it; cells that are not simple are left to `measure.int
 
 from __future__ import annotations
 
-import math
 import threading
 from dataclasses import dataclass
 
@@ -25,8 +24,8 @@ from tropicell.network.network import Network
 from tropicell.regions.columns import PackedPatterns
 from tropicell.regions.regions import Regions
 
-#: Corners that a cell may have, faces of one dimension, and cells that a thread takes at a time.
-_MOST_CORNERS, _MOST_FACES, _AT_ONCE = 4096, 1 << 17, 64
+#: Cells that a thread takes at a time.
+_AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,28 +81,24 @@ def cell_integrals(
     >>> found.values.round(12), found.cells.tolist()
     (array([[4.66666667]]), [0, 0, 0, 0])
     """
-    from tropicell._runtime.memory import Blueprint  # noqa: PLC0415 - imports Numba
-    from tropicell.analysis import _bends, _flips, _moments, _vertices  # noqa: PLC0415
+    from tropicell.analysis import _bends, _vertices  # noqa: PLC0415 - imports Numba
     from tropicell.network.flat import flatten  # noqa: PLC0415
 
     cells, labels = _cells(regions)
-    network, d = cells.network, cells.network.n_inputs
+    network = cells.network
     flat = flatten(network, cells.domain)
     flips, box, outputs = flip_lines(cells, flat), objectives_of(cells, flat), network.n_outputs
     still = reads_nothing(network)[cells.lines.neuron]
     patterns = np.ascontiguousarray(cells.packed.words, dtype=np.uint64), cells.packed.bits, still
     last_layer = _last_layer(regions.network)
     found = np.full((len(cells), outputs), np.nan), np.zeros((len(cells), outputs))
-    faces = min(_MOST_CORNERS * math.comb(d, d // 2), _MOST_FACES)
-    rows = Blueprint(lambda free: _flips.flip_room(flat, patterns[0].shape[1], free))
-    sums = Blueprint(lambda free: _moments.moment_room(flat, _MOST_CORNERS, faces, free))
+    new_room = _vertices.walk_rooms(flat, patterns[0].shape[1])
     mine = threading.local()
     with bar_of(len(cells), " cells", progress) as bar:
 
         def work(part: slice) -> None:
             if not hasattr(mine, "room"):
-                walk = _vertices.walk_room(rows.build(), sums.build())
-                mine.room = _bends.bend_room(walk, outputs)
+                mine.room = _bends.bend_room(new_room(), outputs)
             which = part.start, part.stop, mine.room
             _bends.integrate_cells(flat, flips, box, patterns, last_layer, which, found)
             bar.update(part.stop - part.start)

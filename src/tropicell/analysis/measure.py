@@ -51,18 +51,14 @@ Norm = Literal["l1", "l2", "linf"]
 #: Regions that a thread measures at a time.
 _AT_ONCE = 1024
 
-#: Faces of one dimension that a polytope may have.
-_MOST_FACES = 1 << 17
-
-#: Corners that a region may have that is measured from corner to corner, and how many such regions
-#: a thread measures at a time.
-_MOST_CORNERS, _WALKS_AT_ONCE = 4096, 128
+#: Regions that a thread measures at a time from corner to corner.
+_WALKS_AT_ONCE = 128
 
 #: What rounding may make of a volume: this part of it, or that part of all volumes together.
 _ACCURATE, _NEGLIGIBLE = 1e-10, 1e-14
 
-#: In the plane: what rounded corners are off by, relative to the largest coordinate; areas that are
-#: off by more than this part of themselves, and of all areas, are worked out in rationals.
+#: What rounded corners are off by, relative to the largest coordinate; sizes that would be
+#: off by more than this part of themselves, and of all sizes, are worked out in rationals.
 _CORNERS, _PLAIN, _LITTLE = 64 * 2.0**-53, 1e-6, 1e-12
 
 #: In rationals a region takes as long as so many in the cells engine, or longer.
@@ -420,7 +416,7 @@ def _solid(
     flat, lines = flatten(regions.network, regions.domain), regions.lines
     most = int(corners.counts.max())
     d = regions.network.n_inputs
-    faces = min(most * comb(d, d // 2), _MOST_FACES)
+    faces = min(most * comb(d, d // 2), kernels.MOST_FACES)
     room = Blueprint(lambda free: kernels.moment_room(flat, min(most, faces), faces, free))
     words = np.ascontiguousarray(packed.words, dtype=np.uint64)
     patterns = words, packed.bits, lines.neuron, lines.breakpoint
@@ -449,8 +445,7 @@ def _by_walks(
     bar: Any,
 ) -> None:
     """The same for regions of a box of which only the patterns are known."""
-    from tropicell._runtime.memory import Blueprint  # noqa: PLC0415 - imports Numba
-    from tropicell.analysis import _flips, _moments, _vertices  # noqa: PLC0415
+    from tropicell.analysis import _vertices  # noqa: PLC0415 - imports Numba
     from tropicell.network.flat import flatten  # noqa: PLC0415
 
     flat = flatten(regions.network, regions.domain)
@@ -458,15 +453,12 @@ def _by_walks(
     words = np.ascontiguousarray(regions.packed.words, dtype=np.uint64)
     still = reads_nothing(regions.network)[regions.lines.neuron]
     patterns = words, regions.packed.bits, still
-    d = regions.network.n_inputs
-    faces = min(_MOST_CORNERS * comb(d, d // 2), _MOST_FACES)
-    rows = Blueprint(lambda free: _flips.flip_room(flat, words.shape[1], free))
-    sums = Blueprint(lambda free: _moments.moment_room(flat, _MOST_CORNERS, faces, free))
+    new_room = _vertices.walk_rooms(flat, words.shape[1])
     mine = threading.local()
 
     def work(part: slice) -> None:
         if not hasattr(mine, "room"):
-            mine.room = _vertices.walk_room(rows.build(), sums.build())
+            mine.room = new_room()
         which = part.start, part.stop, centred, mine.room
         _vertices.measure_patterns(flat, flips, box, patterns, which, found)
         bar.update(int((~np.isnan(found[0][part])).sum()))
